@@ -1,49 +1,49 @@
 import FoundationEssentials
 import Glibc
 
-/// What the program was started with.
+/// The command line arguments.
 struct Arguments {
-    /// Folders, addresses, pictures and text files with a list of them.
+    /// Folders, URLs, image files, and text files that list these.
     var sources: [String] = []
-    /// Where the window is written as PNG when everything is there; nil to stay open.
+    /// The PNG file for the screenshot of the loaded window; nil to stay open.
     var screenshot: String?
-    /// Whether the window is dark; nil as the desktop is.
+    /// True for a dark window, false for a light one; nil for the desktop's setting.
     var isDark: Bool?
-    /// The picture to open, counted from 1; nil for the grid.
+    /// The number of the image to open, counted from 1; nil for the grid.
     var viewer: Int?
-    /// Whether the page about the caches is open.
+    /// True if the cache page is open.
     var showsCache = false
-    /// Whether JPEG, PNG, GIF, WebP, BMP and icons are decoded in this process.
+    /// True if JPEG, PNG, GIF, WebP, BMP and icons are decoded in this process.
     var decodesCoreFormats = false
     var width = 1000
     var height = 720
-    /// Where pictures are cached on disk; nil for the place of all programs.
+    /// The directory of the disk cache; nil for the shared one.
     var cacheDirectory: String?
 
     static let help = """
         usage: webimage-gallery [options] SOURCE…
 
-        Shows pictures: those of a folder, an address (http, https, data), a file, or of a text file that names one of these per line.
+        Shows images from folders, files, URLs (http, https, data), or text files with one of these per line.
 
-          --screenshot FILE   load everything, write the window as PNG, and exit
-          --viewer N          open the Nth picture
-          --cache             open the page about the caches
-          --dark, --light     colours of the window
-          --size WxH          size of the window in points (1000x720)
-          --cache-dir DIR     where pictures are kept on disk
-          --in-process        decode JPEG, PNG, GIF, WebP, BMP and icons in this process, with previews while they arrive; by default
-                              every picture is decoded in a process without files, network and much memory
+          --screenshot FILE   load all images, write the window as PNG to FILE, and exit
+          --viewer N          open the Nth image
+          --cache             open the cache page
+          --dark, --light     colour scheme of the window
+          --size WxH          window size in points (default: 1000x720)
+          --cache-dir DIR     directory of the disk cache
+          --in-process        decode JPEG, PNG, GIF, WebP, BMP and icons in this process, with previews while they load; by default
+                              every image is decoded in a sandboxed process without file or network access and with limited memory
 
-        Keys: arrows and Enter in the grid; in a picture Left, Right, Home and End, + - 0 1 for its size, Space to play, I for its
-        facts, Escape to go back. Ctrl+O opens a folder, Ctrl+L pictures or lists, Ctrl+I the page about the caches; Ctrl+D for
-        dark or light, F11 for the whole screen, Ctrl+Q to quit.
+        Keys in the grid: arrows, Enter. In the viewer: Left, Right, Home, End to navigate; + and - to zoom, 0 to fit, 1 for actual
+        size; Space to play or pause; I for image info; Escape to go back. Anywhere: Ctrl+O opens a folder, Ctrl+L opens images or
+        URL lists, Ctrl+I shows the caches, Ctrl+D toggles dark mode, F11 toggles full screen, Ctrl+Q quits.
         """
 
-    /// Reads them, or ends the program: with 0 after `--help`, with 64 when they make no sense.
+    /// Parses the arguments. Exits with status 0 after `--help`, and with 64 if they are invalid.
     init(_ arguments: [String]) {
         var rest = arguments[...]
         func value(_ option: String) -> String {
-            guard let value = rest.popFirst() else { Self.stop("\(option) needs a value") }
+            guard let value = rest.popFirst() else { Self.stop("\(option) requires a value") }
             return value
         }
         while let argument = rest.popFirst() {
@@ -52,7 +52,7 @@ struct Arguments {
             case "--viewer":
                 let text = value(argument)
                 guard let number = Int(text), number > 0 else {
-                    Self.stop("--viewer: '\(text)' is no number from 1 on")
+                    Self.stop("--viewer: invalid number '\(text)' (must be at least 1)")
                 }
                 viewer = number
             case "--cache": showsCache = true
@@ -63,7 +63,7 @@ struct Arguments {
                 let text = value(argument)
                 let sides = text.split(separator: "x").compactMap { Int($0) }
                 guard sides.count == 2, sides.allSatisfy({ (200...16_384).contains($0) }) else {
-                    Self.stop("--size: '\(text)' is not WxH with sides of 200 to 16384")
+                    Self.stop("--size: invalid size '\(text)' (expected WxH, 200 to 16384 each)")
                 }
                 (width, height) = (sides[0], sides[1])
             case "--cache-dir": cacheDirectory = value(argument)
@@ -85,7 +85,7 @@ struct Arguments {
         exit(64)
     }
 
-    /// Says something on standard error.
+    /// Writes a message to standard error.
     static func complain(_ message: String) {
         let line = Array("webimage-gallery: \(message)\n".utf8)
         _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }

@@ -1,6 +1,7 @@
-/// The order in which people look for names: numbers in them by their value, letters whatever their case.
+/// Natural sort order: numbers by their value, letters case-insensitively.
 enum NaturalOrder {
-    /// Whether a name stands before another one. A total order: names that differ in case or in zeros alone stand as their bytes do.
+    /// Returns whether a name sorts before another one. A total order: names that differ only in case or leading zeros are compared
+    /// bytewise.
     static func precedes(_ left: String, _ right: String) -> Bool {
         var (first, second) = (Substring(left.lowercased()), Substring(right.lowercased()))
         while let head = first.first, let otherHead = second.first {
@@ -18,7 +19,7 @@ enum NaturalOrder {
         return Array(left.utf8).lexicographicallyPrecedes(Array(right.utf8))
     }
 
-    /// Takes the digits at the beginning; without zeros that mean nothing.
+    /// Removes the leading digits and returns them without leading zeros.
     private static func takeNumber(_ text: inout Substring) -> Substring {
         let digits = text.prefix { $0.isDigit }
         text.removeFirst(digits.count)

@@ -2,10 +2,10 @@ import FoundationEssentials
 import Glibc
 import WebImage
 
-/// A picture of the gallery.
+/// An image of the gallery.
 struct PictureItem: Hashable, Sendable {
     let url: URL
-    /// What it is called, on one line.
+    /// The display name, on one line.
     let title: String
 
     init(_ url: URL) {
@@ -19,10 +19,10 @@ struct PictureItem: Hashable, Sendable {
     }
 }
 
-/// Finds the pictures of sources. Reads folders and files, so it takes time.
+/// Finds the images of the sources. Blocks: reads folders and files.
 struct PictureList: Sendable {
     private(set) var items: [PictureItem] = []
-    /// Sources without pictures, and why.
+    /// Sources without images, with the reason.
     private(set) var complaints: [String] = []
 
     private static let extensions: Set<String> = [
@@ -41,7 +41,7 @@ struct PictureList: Sendable {
             if let url = URL(string: source) {
                 items.append(PictureItem(url))
             } else {
-                complain(source, "this is no address")
+                complain(source, "invalid URL")
             }
             return
         }
@@ -50,7 +50,7 @@ struct PictureList: Sendable {
             let isMissing = errno == ENOENT || errno == ENOTDIR
             complain(
                 source,
-                isMissing ? "there is no such file or folder, and it is no address" : Self.reason(errno)
+                isMissing ? "no such file or folder, and not a URL" : Self.reason(errno)
             )
             return
         }
@@ -74,7 +74,7 @@ struct PictureList: Sendable {
 
     private mutating func addFolder(_ path: String) {
         guard let folder = opendir(path) else {
-            return complain(path, "the folder cannot be read: \(Self.reason(errno))")
+            return complain(path, "cannot read the folder: \(Self.reason(errno))")
         }
         defer { closedir(folder) }
         var names: [String] = []
@@ -84,7 +84,7 @@ struct PictureList: Sendable {
             }
             if !name.hasPrefix("."), Self.extensions.contains(Self.fileExtension(name)) { names.append(name) }
         }
-        if names.isEmpty { complain(path, "the folder has no pictures") }
+        if names.isEmpty { complain(path, "the folder has no images") }
         names.sort(by: NaturalOrder.precedes)
         items += names.map { PictureItem(URL(filePath: path + "/" + $0)) }
     }
@@ -99,14 +99,14 @@ struct PictureList: Sendable {
 
     private mutating func addList(_ path: String, size: Int) {
         guard size <= Self.mostListBytes else {
-            return complain(path, "the list is bigger than \(Self.mostListBytes >> 20) MiB")
+            return complain(path, "the list is larger than \(Self.mostListBytes >> 20) MiB")
         }
         guard let data = FileManager.default.contents(atPath: path) else {
-            return complain(path, "the list cannot be read")
+            return complain(path, "cannot read the list")
         }
         let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
         let isInRoot = folder.isEmpty && path.hasPrefix("/")
-        // Some editors begin a file with a mark.
+        // Skips a UTF-8 byte order mark.
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let text = data.starts(with: mark) ? data.dropFirst(mark.count) : data
         let former = (items.count, complaints.count)
@@ -116,12 +116,12 @@ struct PictureList: Sendable {
             let isWhole = entry.hasPrefix("/") || Self.isAddress(entry) || (folder.isEmpty && !isInRoot)
             add(isWhole ? entry : folder + "/" + entry, isListed: true)
         }
-        if (items.count, complaints.count) == former { complain(path, "the list names no pictures") }
+        if (items.count, complaints.count) == former { complain(path, "the list contains no images") }
     }
 }
 
 extension Substring {
-    /// Without white space at its ends.
+    /// Returns the text without leading and trailing white space.
     fileprivate var trimmingWhiteSpace: String {
         var text = self
         while text.first?.isWhitespace == true { text.removeFirst() }

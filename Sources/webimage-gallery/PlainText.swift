@@ -1,16 +1,16 @@
-/// Words from outside, for labels: as long as people read, and without what controls how text is laid out.
+/// Sanitizes untrusted text for labels: limits its length and removes control characters.
 enum PlainText {
-    /// On one line.
+    /// Returns the text on one line.
     ///
-    /// - Parameter most: how many characters are left at most; three dots stand for what was behind them.
+    /// - Parameter most: the maximum number of code points; longer text is cut and ends with an ellipsis.
     static func line(_ text: String, most: Int) -> String { clean(text, most) { _ in false } }
 
-    /// On lines as it is.
+    /// Returns the text with its line breaks.
     static func lines(_ text: String, most: Int) -> String { clean(text, most) { $0 == "\n" } }
 
     private static func clean(_ text: String, _ most: Int, keeping: (Unicode.Scalar) -> Bool) -> String {
         var result = String.UnicodeScalarView()
-        // Marks upon marks are one character: what is counted are code points.
+        // Counts code points: a character may consist of any number of combining marks.
         for (index, scalar) in text.unicodeScalars.enumerated() {
             guard index < most else {
                 result.append("…")
@@ -24,7 +24,7 @@ enum PlainText {
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate: true
-        // Marks of direction may make a name look like another one.
+        // Bidirectional controls can make a name look like another one.
         case .format: scalar != "\u{200D}" && scalar != "\u{200C}"
         default: false
         }

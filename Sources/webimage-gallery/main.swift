@@ -4,7 +4,7 @@ import WebImage
 import WebImageFormats
 import WebImageGTK
 
-/// The program: from its arguments to its exit code.
+/// The program, from its arguments to its exit status.
 @MainActor
 final class Gallery {
     private let arguments: Arguments
@@ -20,18 +20,18 @@ final class Gallery {
         list = PictureList(arguments.sources)
         cache = arguments.cacheDirectory.map { ImageCache(directory: $0) } ?? .shared
         manager = WebImageManager(cache: cache)
-        // Pictures come from anywhere, and a decoder that hangs or crashes is the error of its picture.
+        // Images come from untrusted sources. A decoder that hangs or crashes only fails its own image.
         manager.decoding = arguments.decodesCoreFormats ? .isolated(.risky) : .isolated
         manager.decoding.isolation?.prepare()
         manager.optionsProcessor = WebImageOptionsProcessor { url, options, context in
-            // What lies on this machine already is not copied into the cache on disk.
+            // Local images are not copied into the disk cache.
             guard url?.scheme == "file" || url?.scheme == "data" else { return nil }
             var context = context
             context.storeCacheType = .memory
             context.originalStoreCacheType = ImageCacheType.none
             return WebImageOptionsResult(options: options, context: context)
         }
-        // Its own process each time: a screenshot must not end up in a window that is open.
+        // Each start is a separate process: a screenshot must not go to a window that is already open.
         guard let application = gtk_application_new("org.webimage.Gallery", webimage_gtk_application_non_unique) else {
             return nil
         }
@@ -62,7 +62,7 @@ final class Gallery {
         if let number = arguments.viewer {
             if number > list.items.count {
                 let count = list.items.count
-                Arguments.complain("--viewer \(number): there \(count == 1 ? "is 1 picture" : "are \(count) pictures")")
+                Arguments.complain("--viewer \(number): there \(count == 1 ? "is 1 image" : "are \(count) images")")
                 exitCode = 1
             }
             window.open(number - 1)
@@ -77,12 +77,12 @@ final class Gallery {
         if arguments.showsCache { await window.cachePage.count() }
         let isSettled = await Screenshot.settle(window)
         guard !window.isClosed else {
-            Arguments.complain("the window was closed before everything was there")
+            Arguments.complain("the window was closed before all images were loaded")
             exitCode = 1
             return
         }
         if !isSettled {
-            Arguments.complain("some pictures were not there after a minute")
+            Arguments.complain("some images were not loaded after 60 seconds")
             exitCode = 1
         }
         var failures = window.grid.failures
@@ -94,7 +94,7 @@ final class Gallery {
             exitCode = 1
         }
         if !Screenshot.write(window.widget, to: path) {
-            Arguments.complain("\(path): the window cannot be written there")
+            Arguments.complain("\(path): cannot write the screenshot")
             exitCode = 1
         }
         gtk_window_destroy(window.widget.cast())
@@ -102,11 +102,11 @@ final class Gallery {
 }
 
 WebImageFormats.registerAll()
-// The program starts itself to decode, and is nothing else then.
+// The program starts itself as a decoder process. That process does nothing else.
 DecodeWorker.runIfRequested()
 let arguments = Arguments(Array(CommandLine.arguments.dropFirst()))
 guard gtk_init_check() != 0 else {
-    Arguments.complain("there is no display to show a window on")
+    Arguments.complain("no display is available")
     exit(69)
 }
 guard let gallery = Gallery(arguments) else { exit(70) }

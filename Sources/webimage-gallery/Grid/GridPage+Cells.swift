@@ -6,7 +6,7 @@ extension GridPage {
     static let cellWidth: Int32 = 184
     static let cellHeight: Int32 = 138
 
-    /// Makes a cell: its picture, and under it its name.
+    /// Makes a cell: the image with its name below.
     func makeCell(_ item: OpaquePointer) -> Widget {
         let picture = Make.required(gtk_picture_new())
         gtk_widget_set_size_request(picture, Self.cellWidth, Self.cellHeight)
@@ -22,10 +22,10 @@ extension GridPage {
         return picture
     }
 
-    /// The picture of a cell.
+    /// The image view of a cell.
     static func picture(of cell: Widget) -> Widget? { gtk_widget_get_first_child(cell) }
 
-    /// A cell has got a position: writes its texts.
+    /// Sets the texts of a cell that has been bound to a position.
     func fill(_ item: OpaquePointer) {
         let position = Int(gtk_list_item_get_position(item))
         guard items.indices.contains(position), let cell = gtk_list_item_get_child(item),
@@ -38,14 +38,14 @@ extension GridPage {
         describe(cell, position)
     }
 
-    /// A cell has lost its position.
+    /// Forgets a cell that has been unbound.
     func empty(_ item: OpaquePointer) {
         let position = Int(gtk_list_item_get_position(item))
         guard let cell = gtk_list_item_get_child(item) else { return }
         if cells[position] == cell { cells[position] = nil }
     }
 
-    /// Says in words what a cell shows, for those who do not see it, too.
+    /// Sets the tooltip and the accessible description of a cell.
     private func describe(_ cell: Widget, _ position: Int) {
         var text = items[position].title
         if let error = errors[position] { text += ": \(PlainText.line(error.message, most: 200))" }
@@ -53,12 +53,12 @@ extension GridPage {
         if let picture = Self.picture(of: cell) { gtk_picture_set_alternative_text(picture.opaque, text) }
     }
 
-    /// A load has ended.
+    /// Records the result of a load.
     func note(_ result: Result<WebImageResult, WebImageError>, at position: Int) {
         guard items.indices.contains(position) else { return }
         switch result {
         case .failure(let error) where error.code == .cancelled:
-            // Its cell has gone; it is under way again once it has another one.
+            // The cell was unbound before the load ended; the image loads again when it is bound to another cell.
             bound.remove(position)
             return
         case .failure(let error): errors[position] = error
@@ -68,7 +68,7 @@ extension GridPage {
         if let cell = cells[position] { describe(cell, position) }
     }
 
-    /// What a cell shows, as long as there is one.
+    /// The image that a cell shows now; nil if the position has no cell.
     func thumbnail(at position: Int) -> Image? {
         cells[position].flatMap { Self.picture(of: $0) }?.latestLoadState?.result?.image
     }

@@ -2,9 +2,9 @@ import CWebImageGTK4
 import WebImageGTK
 
 extension GridPage {
-    /// Scrolls so that a picture is seen, marks it, and gives it the keyboard.
+    /// Scrolls to an image, selects it, and gives it the keyboard focus.
     ///
-    /// GTK's own place for the keyboard is where it was last, and to focus the grid would scroll back there.
+    /// Focusing the grid itself would scroll back to the position that had the focus last.
     func reveal(_ index: Int) {
         guard items.indices.contains(index) else { return focusView() }
         select(index)
@@ -14,7 +14,7 @@ extension GridPage {
         focus(index)
     }
 
-    /// Gives the keyboard to what is seen, without scrolling: to the marked picture, else to the first that is whole.
+    /// Focuses a visible image without scrolling: the selected one, or else the first that is completely visible.
     func focusVisible() {
         let seen = cells.filter { isWhole($0.value) }.keys
         let marked = selectedIndex.flatMap { seen.contains($0) ? $0 : nil }
@@ -24,7 +24,7 @@ extension GridPage {
 
     private func focusView() { gtk_widget_grab_focus(view) }
 
-    /// Gives a cell the keyboard, once it has been made and laid out.
+    /// Focuses a cell once it has been made and laid out.
     private func focus(_ index: Int) {
         wantedFocus = index
         guard focusTick == 0 else { return }
@@ -38,7 +38,7 @@ extension GridPage {
         }
     }
 
-    /// - Returns: whether there is nothing left to do.
+    /// - Returns: true if nothing is left to do.
     private func takeFocus() -> Bool {
         guard let index = wantedFocus else { return true }
         guard let cell = cells[index], gtk_widget_get_mapped(cell) != 0, let item = gtk_widget_get_parent(cell) else {
@@ -48,7 +48,7 @@ extension GridPage {
         return true
     }
 
-    /// Whether all of a cell is seen.
+    /// Returns whether a cell is completely visible.
     func isWhole(_ cell: Widget) -> Bool {
         var bounds = graphene_rect_t()
         guard gtk_widget_get_mapped(cell) != 0, gtk_widget_compute_bounds(cell, widget, &bounds) != 0 else {

@@ -2,7 +2,7 @@ import CWebImageGTK4
 import WebImage
 import WebImageGTK
 
-/// The thumbnails of all pictures.
+/// The grid of all thumbnails.
 @MainActor
 final class GridPage {
     let root: KeptWidget
@@ -17,18 +17,18 @@ final class GridPage {
         guard let self, items.indices.contains(position) else { return nil }
         return items[position].url
     }
-    /// The cells of positions that have one.
+    /// The cells of bound positions.
     var cells: [Int: Widget] = [:]
-    /// Positions that have had a cell, and those whose load has ended.
+    /// The positions that have had a cell, and those whose load has ended.
     var bound: Set<Int> = []
     var ended: Set<Int> = []
-    /// What could not be loaded, by position.
+    /// The errors of failed loads, by position.
     var errors: [Int: WebImageError] = [:]
-    /// The cell that is to have the keyboard once it is there.
+    /// The position of the cell to focus once it exists.
     var wantedFocus: Int?
     var focusTick: guint = 0
 
-    /// - Parameter open: called with the number of the picture that was chosen.
+    /// - Parameter open: called with the index of the activated image.
     init(manager: WebImageManager, open: @escaping (Int) -> Void) {
         self.manager = manager
         self.open = open
@@ -45,7 +45,7 @@ final class GridPage {
         gtk_grid_view_set_min_columns(view.opaque, 1)
         gtk_grid_view_set_max_columns(view.opaque, 24)
         gtk_widget_add_css_class(view, "gallery-grid")
-        Make.setAccessibleLabel(of: view, "Pictures")
+        Make.setAccessibleLabel(of: view, "Images")
         gtk_scrolled_window_set_child(widget.opaque, view)
         gtk_scrolled_window_set_policy(widget.opaque, GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)
         widget.expand()
@@ -58,7 +58,7 @@ final class GridPage {
 
     var widget: Widget { root.widget }
 
-    /// Shows other pictures, from the first one on.
+    /// Replaces the images and selects the first one.
     func show(_ items: [PictureItem]) {
         self.items = items
         (bound, ended, errors, wantedFocus) = ([], [], [:], nil)
@@ -69,31 +69,31 @@ final class GridPage {
         if !items.isEmpty { gtk_single_selection_set_selected(selection, 0) }
     }
 
-    /// Marks a picture.
+    /// Selects an image.
     func select(_ index: Int) {
         if items.indices.contains(index) { gtk_single_selection_set_selected(selection, guint(index)) }
     }
 
-    /// The picture that is marked.
+    /// The index of the selected image.
     var selectedIndex: Int? {
         let index = Int(gtk_single_selection_get_selected(selection))
         return items.indices.contains(index) ? index : nil
     }
 
-    /// What could not be loaded, in order.
+    /// The errors of failed loads, in order.
     var failures: [(PictureItem, WebImageError)] {
         errors.sorted { $0.key < $1.key }.compactMap { index, error in
             items.indices.contains(index) ? (items[index], error) : nil
         }
     }
 
-    /// Pictures of cells that are under way.
+    /// The number of bound images that are still loading.
     var pendingCount: Int { bound.subtracting(ended).count }
 
     // MARK: Signals
 
     private func connect() {
-        // Before the loader: what lies in memory is told of while it binds.
+        // Connected before the loader, which reports images from memory while it binds.
         Make.onItem("bind", of: factory) { [weak self] in self?.fill($0) }
         Make.onItem("unbind", of: factory) { [weak self] in self?.empty($0) }
         loader.options = [.delayPlaceholder, .decodeFirstFrameOnly]
@@ -125,8 +125,8 @@ final class GridPage {
         openOnClick()
     }
 
-    /// Has one click open a picture. GTK's own setting for that takes the keyboard to where the pointer rests, in newer versions after each
-    /// key, so that arrows lead nowhere.
+    /// Opens an image with a single click. GTK's own single-click mode moves the keyboard focus to the pointer, in newer versions after
+    /// each key press, so arrow keys would not work.
     private func openOnClick() {
         guard let click = gtk_gesture_click_new() else { return }
         typealias Call = @convention(c) (OpaquePointer, gint, Double, Double, UnsafeMutableRawPointer) -> Void
@@ -148,7 +148,7 @@ final class GridPage {
         gtk_widget_add_controller(view, click)
     }
 
-    /// The picture whose item is at a place of the grid.
+    /// Returns the index of the image at a position of the grid.
     private func index(atX x: Double, y: Double) -> Int? {
         var widget = gtk_widget_pick(view, x, y, GTK_PICK_DEFAULT)
         while let current = widget, gtk_widget_get_parent(current) != view { widget = gtk_widget_get_parent(current) }

@@ -2,7 +2,7 @@ import CWebImageGTK4
 import WebImage
 import WebImageGTK
 
-/// Play, how fast, in which direction; seen while a picture that moves is shown.
+/// Playback controls: play, speed and direction. Visible while an animated image is shown.
 @MainActor
 final class AnimationControls {
     let widget: Widget
@@ -16,22 +16,22 @@ final class AnimationControls {
 
     private static let rates = [0.25, 0.5, 1, 2, 4]
     private static let directions: [(title: String, mode: AnimationPlaybackMode)] = [
-        ("Forwards", .normal), ("Backwards", .reverse), ("There and back", .bounce),
-        ("Back and there", .reversedBounce),
+        ("Forwards", .normal), ("Backwards", .reverse), ("Bounce", .bounce),
+        ("Reverse bounce", .reversedBounce),
     ]
 
-    /// - Parameter view: what moves.
+    /// - Parameter view: the view whose animation is controlled.
     init(_ view: AnimatedImageView) {
         self.view = view
-        rate = Self.dropDown(Self.rates.map { $0 < 1 ? "×\($0)" : "×\(Int($0))" }, selected: 2, "How fast")
-        direction = Self.dropDown(Self.directions.map(\.title), selected: 0, "In which direction")
+        rate = Self.dropDown(Self.rates.map { $0 < 1 ? "×\($0)" : "×\(Int($0))" }, selected: 2, "Speed")
+        direction = Self.dropDown(Self.directions.map(\.title), selected: 0, "Direction")
         play = Make.required(gtk_button_new_from_icon_name("media-playback-pause-symbolic"))
         widget = Make.box(GTK_ORIENTATION_HORIZONTAL, spacing: 6, play, rate, direction, position)
         Make.onClick(play) { [weak self] in self?.toggle() }
         Signal("notify::selected", of: UnsafeMutableRawPointer(rate)) { [weak self] in self?.applyRate() }
         Signal("notify::selected", of: UnsafeMutableRawPointer(direction)) { [weak self] in self?.applyDirection() }
         view.animationFrameHandler = { [weak self] index, _ in self?.showPosition(index) }
-        // After the last loop nothing plays any more.
+        // Playback ends after the last loop.
         view.animationLoopHandler = { [weak self] _ in self?.showState() }
         gtk_widget_set_visible(widget, 0)
         showState()
@@ -48,7 +48,7 @@ final class AnimationControls {
         return widget
     }
 
-    /// A picture is there; without frames there is nothing to control.
+    /// Updates the controls for a loaded image; hides them if it is not animated.
     func show(_ image: Image?) {
         frameCount = image?.metadata.frameCount ?? 0
         gtk_widget_set_visible(widget, image?.animation == nil ? 0 : 1)
@@ -58,10 +58,10 @@ final class AnimationControls {
         showState()
     }
 
-    /// Whether it plays.
+    /// True while the animation is playing.
     var isPlaying: Bool { view.isAnimating }
 
-    /// Plays, or stops where it is.
+    /// Toggles between playing and paused.
     func toggle() {
         guard gtk_widget_get_visible(widget) != 0 else { return }
         view.isAnimating ? view.stopAnimating() : view.startAnimating()
@@ -77,7 +77,7 @@ final class AnimationControls {
         let index = Int(gtk_drop_down_get_selected(direction.opaque))
         guard Self.directions.indices.contains(index), view.playbackMode != Self.directions[index].mode else { return }
         let wasPlaying = view.isAnimating
-        // A player's direction is that of its start.
+        // A player reads its mode when it starts.
         if wasPlaying { view.stopAnimating() }
         view.playbackMode = Self.directions[index].mode
         if wasPlaying { view.startAnimating() }
@@ -95,7 +95,7 @@ final class AnimationControls {
             play.cast(),
             isPlaying ? "media-playback-pause-symbolic" : "media-playback-start-symbolic"
         )
-        let title = isPlaying ? "Stop (Space)" : "Play (Space)"
+        let title = isPlaying ? "Pause (Space)" : "Play (Space)"
         gtk_widget_set_tooltip_text(play, title)
         Make.setAccessibleLabel(of: play, title)
     }

@@ -2,7 +2,7 @@ import CWebImageGTK4
 import WebImage
 import WebImageGTK
 
-/// What is known of a picture, and how it was loaded.
+/// Information about an image and its load.
 @MainActor
 final class FactsPanel {
     let widget: Widget
@@ -24,7 +24,7 @@ final class FactsPanel {
             spacing: 12,
             title,
             list,
-            Make.label("How it was loaded", classes: "heading"),
+            Make.label("Load details", classes: "heading"),
             explanation
         )
         box.margins(12)
@@ -37,18 +37,18 @@ final class FactsPanel {
 
     func toggle() { gtk_widget_set_visible(widget, gtk_widget_get_visible(widget) == 0 ? 1 : 0) }
 
-    /// What it takes of a page's width, in points.
+    /// The width that the panel takes from the page, in points.
     var width: Double { gtk_widget_get_visible(widget) == 0 ? 0 : Double(Self.width) }
 
-    /// Another picture is wanted; nothing is known of it.
+    /// Clears the panel for another image.
     func clear(_ item: PictureItem) {
         gtk_label_set_text(title.opaque, item.title)
         show([], "")
     }
 
     /// - Parameters:
-    ///   - result: how it came.
-    ///   - image: what is shown of it now.
+    ///   - result: the result of the load.
+    ///   - image: the image that is shown now.
     func show(_ result: WebImageResult, _ image: Image, _ recording: LoadRecording) {
         let (source, metadata) = (image.uprightSourceSize, image.metadata)
         var facts = [
@@ -58,18 +58,18 @@ final class FactsPanel {
         ]
         if metadata.isAnimated {
             facts.append(("Frames", "\(metadata.frameCount)"))
-            facts.append(("Loops", metadata.loopCount == 0 ? "for ever" : "\(metadata.loopCount)"))
+            facts.append(("Loops", metadata.loopCount == 0 ? "infinite" : "\(metadata.loopCount)"))
         }
         facts.append(("Alpha", image.hasAlpha ? "yes" : "no"))
-        if let profile = metadata.colorProfile { facts.append(("Colours", PlainText.line(profile, most: 80))) }
-        if let count = result.data?.count ?? recording.byteCount { facts.append(("File", ByteCount.text(count))) }
-        facts.append(("In memory", ByteCount.text(image.memoryCost)))
-        facts.append(("From", result.cacheType.place))
+        if let profile = metadata.colorProfile { facts.append(("Colour profile", PlainText.line(profile, most: 80))) }
+        if let count = result.data?.count ?? recording.byteCount { facts.append(("File size", ByteCount.text(count))) }
+        facts.append(("Memory size", ByteCount.text(image.memoryCost)))
+        facts.append(("Loaded from", result.cacheType.place))
         show(facts, recording.explanation)
     }
 
     func show(_ error: WebImageError, explanation text: String) {
-        show([("Error", "\(error.code.rawValue)"), ("Why", PlainText.line(error.message, most: 300))], text)
+        show([("Error code", "\(error.code.rawValue)"), ("Reason", PlainText.line(error.message, most: 300))], text)
     }
 
     private func show(_ facts: [(String, String)], _ text: String) {
@@ -88,7 +88,7 @@ final class FactsPanel {
 }
 
 extension LoadRecording {
-    /// How many bytes the picture was made of, as far as events tell.
+    /// The size of the encoded image, as far as the events contain it.
     fileprivate var byteCount: Int? {
         for event in events.reversed() {
             switch event.kind {
@@ -101,23 +101,23 @@ extension LoadRecording {
 }
 
 extension Int {
-    /// A number of pixels from outside.
+    /// Converts an untrusted number of pixels.
     fileprivate init(clamping value: Double) { self = value.isFinite ? Int(Swift.min(Swift.max(value, 0), 1e15)) : 0 }
 }
 
 extension ImageCacheType {
-    /// Where a picture came from, in a word.
+    /// The name of the place that the image was loaded from.
     fileprivate var place: String {
         switch self {
-        case .memory: "memory"
-        case .disk: "disk"
-        default: "its source"
+        case .memory: "memory cache"
+        case .disk: "disk cache"
+        default: "source"
         }
     }
 }
 
 extension Image {
-    /// The upright size of the picture in its file, in pixels.
+    /// The size of the source image in pixels, after its orientation was applied.
     var uprightSourceSize: ImageSize {
         let (width, height) = (Double(metadata.sourceWidth), Double(metadata.sourceHeight))
         guard width > 0, height > 0 else { return ImageSize(width: Double(pixelWidth), height: Double(pixelHeight)) }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImage
 
-/// Loads of pictures that may be wanted next, so that they are in memory then.
+/// Preloads images that may be opened next.
 @MainActor
 final class NeighbourLoads {
     private let manager: WebImageManager
@@ -9,7 +9,7 @@ final class NeighbourLoads {
 
     init(manager: WebImageManager) { self.manager = manager }
 
-    /// Loads these, the first one first, and gives up what was under way for others.
+    /// Loads images, the first one first, and cancels all other loads.
     func load(_ urls: [URL], context: WebImageContext) {
         for (url, operation) in operations where !urls.contains(url) {
             operation.cancel()
@@ -20,10 +20,10 @@ final class NeighbourLoads {
         }
     }
 
-    /// Loads that are under way.
+    /// The number of loads in progress.
     var pendingCount: Int { operations.values.count { !$0.isFinished } }
 
-    /// Gives up what is under way.
+    /// Cancels all loads.
     func cancel() {
         for operation in operations.values { operation.cancel() }
         operations = [:]

@@ -4,8 +4,7 @@ import WebImage
 import WebImageGTK
 
 extension ViewerPage {
-    /// Ctrl and the wheel, or two fingers, change the size; dragging moves the picture; a double click changes between the window's size
-    /// and the picture's.
+    /// Adds the gestures: Ctrl and the wheel, or a pinch, zooms; a drag pans; a double click toggles between fit and actual size.
     func addGestures() {
         addMotion()
         addWheel()
@@ -51,7 +50,7 @@ extension ViewerPage {
         gtk_widget_add_controller(scroller, wheel)
     }
 
-    /// Touchpads tell of parts of a step, and of none.
+    /// Zooms by scroll steps. Touchpads send fractions of a step, and also 0.
     func zoom(bySteps steps: Double) {
         guard steps != 0, steps.isFinite else { return }
         setZoom(geometry.shownZoom * pow(ZoomGeometry.step, min(max(steps, -10), 10)))
@@ -74,7 +73,7 @@ extension ViewerPage {
         gtk_widget_add_controller(scroller, pinch)
     }
 
-    /// Two fingers are so many times as far from each other as they were.
+    /// Handles a pinch: the scale is relative to its start.
     func pinch(to scale: Double, about center: ImagePoint?) {
         let start = pinchStart ?? geometry.shownZoom
         pinchStart = start

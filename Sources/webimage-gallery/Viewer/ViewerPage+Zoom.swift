@@ -7,22 +7,22 @@ extension ViewerPage {
     func zoomOut() { setZoom(geometryNow.shownZoom / ZoomGeometry.step) }
     func showPixels() { setZoom(1) }
 
-    /// Fits the picture into the area.
+    /// Fits the image into the area.
     func fit() {
         geometry.fit()
         showFitting()
     }
 
-    /// Has a pixel of the picture take so many of the screen; the place under the pointer stays where it is.
+    /// Sets the zoom: screen pixels per image pixel. The point under the pointer stays in place.
     ///
-    /// - Parameter place: what stays where it is in place of that.
+    /// - Parameter place: a fixed point to use in place of the pointer.
     func setZoom(_ wanted: Double, about place: ImagePoint? = nil) {
         geometry = geometryNow
         guard let target = geometry.setZoom(wanted, about: place ?? pointer, from: scroll) else { return }
-        // A drag that goes on, as that of a double click does, would go back to where it began.
+        // A drag in progress, as in a double click, would otherwise jump back to its start.
         panStart = nil
         showZoomed()
-        // The area may be scrolled so far once it is laid out; until then its adjustments are told what it will be.
+        // The adjustments get their new range only with the next layout, so it is set here first.
         let content = geometry.content
         for (adjustment, size, value) in [
             (horizontal, content.width, target.x), (vertical, content.height, target.y),
@@ -32,7 +32,7 @@ extension ViewerPage {
         }
     }
 
-    /// The geometry with the sizes of this moment.
+    /// The geometry with the current sizes.
     private var geometryNow: ZoomGeometry {
         var geometry = geometry
         geometry.view = ImageSize(
@@ -43,7 +43,7 @@ extension ViewerPage {
         return geometry
     }
 
-    /// Lays the picture out again: its size is known now, or the screen has other pixels.
+    /// Updates the layout after the image size or the scale factor changed.
     func applyZoom() {
         geometry = geometryNow
         if geometry.zoom == nil { showFitting() } else { showZoomed() }
@@ -81,7 +81,7 @@ extension ViewerPage {
     }
     private var vertical: UnsafeMutablePointer<GtkAdjustment>? { gtk_scrolled_window_get_vadjustment(scroller.opaque) }
 
-    /// How far the area is scrolled, in points.
+    /// The scroll position in points.
     var scroll: ImagePoint {
         get { ImagePoint(x: gtk_adjustment_get_value(horizontal), y: gtk_adjustment_get_value(vertical)) }
         set {
@@ -91,9 +91,9 @@ extension ViewerPage {
     }
 }
 
-/// Sizes as people read them.
+/// Formats zoom factors.
 enum ZoomText {
-    /// Per cent: whole ones from ten on, with a digit more below.
+    /// Formats per cent: integers from 10 up, one decimal below.
     static func percent(_ zoom: Double) -> String {
         let tenths = (zoom * 1000).rounded()
         guard tenths.isFinite, abs(tenths) < 1e9 else { return "" }

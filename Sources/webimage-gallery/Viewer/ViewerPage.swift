@@ -3,7 +3,7 @@ import FoundationEssentials
 import WebImage
 import WebImageGTK
 
-/// One picture, its size, its facts, and its movement.
+/// The viewer: one image with zoom, info panel and playback controls.
 @MainActor
 final class ViewerPage {
     let root: KeptWidget
@@ -18,27 +18,27 @@ final class ViewerPage {
     private let position = Make.label(classes: "numeric", "dim-label")
     private let previous: Widget
     private let next: Widget
-    /// Where the picture lies and how big it is.
+    /// The zoom and position of the image.
     var geometry = ZoomGeometry()
-    /// Where the area was when a drag began.
+    /// The scroll position at the start of a drag.
     var panStart: ImagePoint?
-    /// The size when two fingers came down.
+    /// The zoom at the start of a pinch.
     var pinchStart: Double?
-    /// Where the pointer is, in the scrolled area; nil when it is elsewhere.
+    /// The pointer position in the scrolled area; nil if the pointer is elsewhere.
     var pointer: ImagePoint?
-    /// Called when a picture is there.
+    /// Called when an image has been loaded.
     var settled: (@MainActor () -> Void)?
     private(set) var item: PictureItem?
-    /// Whether the picture is there, or has failed.
+    /// True once the image has been loaded or has failed.
     private(set) var isSettled = true
     private(set) var error: WebImageError?
     private var result: WebImageResult?
     private var recording = LoadRecording()
-    /// The image whose facts are shown.
+    /// The image that the info panel describes.
     private weak var describedImage: Image?
     private var contentSignal: Signal?
 
-    /// - Parameter step: called when another picture is wanted: that many further.
+    /// - Parameter step: called to open another image, with the offset to the current one.
     init(manager: WebImageManager, step: @escaping @MainActor (Int) -> Void) {
         self.manager = manager
         neighbours = NeighbourLoads(manager: manager)
@@ -50,8 +50,8 @@ final class ViewerPage {
         scroller.expand()
         gtk_widget_set_focusable(scroller, 1)
         gtk_scrolled_window_set_child(scroller.opaque, picture)
-        previous = Make.button(icon: "go-previous-symbolic", "The one before (Left)") { step(-1) }
-        next = Make.button(icon: "go-next-symbolic", "The next one (Right)") { step(1) }
+        previous = Make.button(icon: "go-previous-symbolic", "Previous image (Left)") { step(-1) }
+        next = Make.button(icon: "go-next-symbolic", "Next image (Right)") { step(1) }
         root = KeptWidget(Make.box(GTK_ORIENTATION_VERTICAL))
         gtk_box_append(widget.cast(), makeMiddle())
         gtk_box_append(widget.cast(), makeBar())
@@ -84,12 +84,12 @@ final class ViewerPage {
         let bar = Make.required(gtk_action_bar_new())
         for widget in [previous, next, position, animation.widget] { gtk_action_bar_pack_start(bar.opaque, widget) }
         let ends = [
-            Make.button(icon: "help-about-symbolic", "Facts (I)") { [weak self] in self?.facts.toggle() },
-            Make.button(icon: "zoom-fit-best-symbolic", "Fit into the window (0)") { [weak self] in self?.fit() },
-            Make.button(icon: "zoom-original-symbolic", "Pixel for pixel (1)") { [weak self] in self?.showPixels() },
-            Make.button(icon: "zoom-in-symbolic", "Bigger (+)") { [weak self] in self?.zoomIn() },
+            Make.button(icon: "help-about-symbolic", "Image info (I)") { [weak self] in self?.facts.toggle() },
+            Make.button(icon: "zoom-fit-best-symbolic", "Fit to window (0)") { [weak self] in self?.fit() },
+            Make.button(icon: "zoom-original-symbolic", "Actual size (1)") { [weak self] in self?.showPixels() },
+            Make.button(icon: "zoom-in-symbolic", "Zoom in (+)") { [weak self] in self?.zoomIn() },
             zoomLabel,
-            Make.button(icon: "zoom-out-symbolic", "Smaller (-)") { [weak self] in self?.zoomOut() },
+            Make.button(icon: "zoom-out-symbolic", "Zoom out (-)") { [weak self] in self?.zoomOut() },
         ]
         for widget in ends { gtk_action_bar_pack_end(bar.opaque, widget) }
         return bar
@@ -97,12 +97,12 @@ final class ViewerPage {
 
     // MARK: Loading
 
-    /// Shows a picture.
+    /// Loads and shows an image.
     ///
     /// - Parameters:
-    ///   - place: its number, from 0, and how many there are.
-    ///   - thumbnail: what is shown until it is there.
-    ///   - pageSize: the page's size in points, if it has not been laid out yet.
+    ///   - place: its index, from 0, and the number of images.
+    ///   - thumbnail: the placeholder.
+    ///   - pageSize: the size of the page in points, used before its first layout.
     func show(_ item: PictureItem, place: (index: Int, count: Int), thumbnail: Image?, pageSize: ImageSize) {
         self.item = item
         (error, result, describedImage) = (nil, nil, nil)
@@ -126,7 +126,7 @@ final class ViewerPage {
             options: [.progressiveLoad, .highPriority],
             context: context
         ) { [weak self, recording] result in
-            // Another picture is wanted by now, or the same one again.
+            // Ignores the result if another image was opened, or the same one again.
             guard let self, self.item == item, self.recording === recording else { return }
             isSettled = true
             switch result {
@@ -137,15 +137,15 @@ final class ViewerPage {
         watchContent()
     }
 
-    /// What pictures are loaded with, for an area of this size.
+    /// Returns the context to load images for an area of this size.
     private func loadContext(_ pageSize: ImageSize) -> WebImageContext {
         var context = WebImageContext()
         context.customManager = manager
         let scale = Double(gtk_widget_get_scale_factor(scroller))
-        // The size of the area, not of the picture's widget: that may have been bigger, for another picture, or have none yet.
+        // The size of the area, not of the image view, which may still have the size of another image, or none.
         let area = areaSize(pageSize)
         picture.preferredPixelSize = ImageSize(width: area.width * scale, height: area.height * scale)
-        // A pixel of the picture is one of the screen.
+        // Maps one image pixel to one screen pixel.
         if scale > 1 { context.imageScaleFactor = scale }
         return context
     }
@@ -158,14 +158,14 @@ final class ViewerPage {
         return ImageSize(width: max(pageSize.width - facts.width, 64), height: max(pageSize.height, 64))
     }
 
-    /// Has pictures at hand that may be wanted next.
+    /// Preloads images that may be opened next.
     func prepare(_ urls: [URL], pageSize: ImageSize) {
         var context = loadContext(pageSize)
         context.thumbnailPixelSize = picture.preferredPixelSize
         neighbours.load(urls, context: context)
     }
 
-    /// Shows nothing, and gives up what is under way.
+    /// Clears the page and cancels all loads.
     func clear() {
         item = nil
         isSettled = true
@@ -187,7 +187,7 @@ final class ViewerPage {
     private func fail(_ error: WebImageError) {
         guard error.code != .cancelled else { return }
         self.error = error
-        showMessage("This picture cannot be shown: \(PlainText.line(error.message, most: 300))")
+        showMessage("Cannot show this image: \(PlainText.line(error.message, most: 300))")
         facts.show(error, explanation: recording.explanation)
     }
 
@@ -198,7 +198,7 @@ final class ViewerPage {
 
     // MARK: Facts
 
-    /// The view loads a picture anew when it needs other pixels: then the facts are others.
+    /// Updates the info panel when the view has loaded the image again with another size.
     private func watchContent() {
         guard contentSignal == nil, let paintable = gtk_picture_get_paintable(picture.opaque) else { return }
         contentSignal = Signal("invalidate-contents", of: UnsafeMutableRawPointer(paintable)) { [weak self] in

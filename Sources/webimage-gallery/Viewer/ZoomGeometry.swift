@@ -1,35 +1,35 @@
 import WebImage
 
-/// Where a picture lies in the area that shows it, and how that changes with its size. In points, but for the size of the picture.
+/// The zoom and position of an image in its area. In points, except for the image size.
 struct ZoomGeometry: Equatable {
-    /// The upright picture, in its own pixels; 0 as long as it is not known.
+    /// The upright size of the image in pixels; 0 while unknown.
     var picture = ImageSize(width: 0, height: 0)
-    /// The area.
+    /// The size of the area.
     var view = ImageSize(width: 0, height: 0)
-    /// Pixels of the screen in a point.
+    /// Screen pixels per point.
     var scaleFactor = 1.0
-    /// Pixels of the screen that a pixel of the picture takes on a side; nil to fit the picture into the area.
+    /// Screen pixels per image pixel; nil to fit the image into the area.
     private(set) var zoom: Double?
 
-    /// From one size to the next.
+    /// The factor of a zoom step.
     static let step = 1.25
-    /// GTK's sizes end somewhere, and so does what a screen is good for.
+    /// The maximum side of the zoomed image, within GTK's size limits.
     static let maximumSide = 16_000.0
     private static let limits = 0.02...16.0
 
-    /// Whether the picture's size is known.
+    /// True if the size of the image is known.
     var isKnown: Bool { picture.width > 0 && picture.height > 0 }
 
-    /// The size at which the picture fits into the area; at most that at which a pixel is one of the screen.
+    /// The zoom at which the image fits into the area; at most 1.
     var fittingZoom: Double {
         guard isKnown, view.width > 0, view.height > 0 else { return 1 }
         return min(view.width * scaleFactor / picture.width, view.height * scaleFactor / picture.height, 1)
     }
 
-    /// What the picture is shown at.
+    /// The effective zoom.
     var shownZoom: Double { zoom ?? fittingZoom }
 
-    /// The size that the picture takes; whole points, and at least one.
+    /// The size of the zoomed image, in whole points, at least 1.
     var content: ImageSize { content(at: shownZoom) }
 
     private func content(at zoom: Double) -> ImageSize {
@@ -41,16 +41,16 @@ struct ZoomGeometry: Equatable {
         return min(max(points.isFinite ? points : 1, 1), Self.maximumSide)
     }
 
-    /// Fits the picture into the area from now on.
+    /// Fits the image into the area from now on.
     mutating func fit() { zoom = nil }
 
-    /// Gives the picture another size, within what is possible: never bigger than GTK can lay out, and as small as it is when it fits.
+    /// Sets the zoom within its limits: never larger than GTK can lay out, and at least the fitting zoom if that is small.
     ///
     /// - Parameters:
-    ///   - wanted: pixels of the screen for one of the picture.
-    ///   - place: what stays where it is, from the area's corner; its middle if nil.
-    ///   - scroll: how far the area is scrolled now.
-    /// - Returns: how far it is to be scrolled then; nil when nothing is known of the picture.
+    ///   - wanted: screen pixels per image pixel.
+    ///   - place: the fixed point, relative to the area's top left corner; nil for its middle.
+    ///   - scroll: the current scroll position.
+    /// - Returns: the new scroll position; nil if the size of the image is unknown.
     mutating func setZoom(_ wanted: Double, about place: ImagePoint?, from scroll: ImagePoint) -> ImagePoint? {
         guard isKnown, wanted.isFinite else { return nil }
         let most = Self.maximumSide * scaleFactor / max(picture.width, picture.height)
@@ -64,7 +64,7 @@ struct ZoomGeometry: Equatable {
 
     private func scrolled(from before: ImageSize, _ scroll: ImagePoint, about place: ImagePoint) -> ImagePoint {
         let after = content
-        /// The place in the picture, as a part of its side, is the same before and after.
+        /// Keeps the relative position in the image the same.
         func along(_ before: Double, _ after: Double, _ view: Double, _ scroll: Double, _ place: Double) -> Double {
             let part = (scroll + place - Self.margin(before, in: view)) / before
             let wanted = part * after + Self.margin(after, in: view) - place
@@ -76,6 +76,6 @@ struct ZoomGeometry: Equatable {
         )
     }
 
-    /// What is left on each side of a picture that is smaller than the area.
+    /// The margin on each side of an image that is smaller than the area.
     private static func margin(_ content: Double, in view: Double) -> Double { max((view - content) / 2, 0) }
 }

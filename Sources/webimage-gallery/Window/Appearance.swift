@@ -1,6 +1,6 @@
 import CWebImageGTK4
 
-/// Colours of the window.
+/// The styles and settings of the window.
 @MainActor
 enum Appearance {
     private static let style = """
@@ -25,7 +25,7 @@ enum Appearance {
 
     static func toggle() { isDark.toggle() }
 
-    /// Has nothing move but pictures: for what is looked at once.
+    /// Turns off all animations except those of images, for screenshots.
     static func stopAnimations() { set("gtk-enable-animations", false) }
 
     private static var isDark: Bool {
@@ -42,11 +42,11 @@ enum Appearance {
         }
     }
 
-    /// A boolean, and GTK's settings to read it from or to write it to.
+    /// Calls `body` with GTK's settings and a Boolean value to read or write, and returns that value.
     private static func withValue(_ body: (UnsafeMutablePointer<GObject>, inout GValue) -> Void) -> Bool {
         guard let settings = gtk_settings_get_default() else { return false }
         var value = GValue()
-        // G_TYPE_BOOLEAN, a macro that Swift does not see.
+        // G_TYPE_BOOLEAN, a macro that Swift does not import.
         g_value_init(&value, g_type_from_name("gboolean"))
         defer { g_value_unset(&value) }
         body(UnsafeMutableRawPointer(settings).assumingMemoryBound(to: GObject.self), &value)

@@ -3,7 +3,7 @@ import FoundationEssentials
 import WebImage
 import WebImageGTK
 
-/// What the caches hold, and a way to empty them.
+/// The contents of the caches, with buttons to clear them.
 @MainActor
 final class CachePage {
     let root: KeptWidget
@@ -12,12 +12,12 @@ final class CachePage {
     private var values: [Row: OpaquePointer] = [:]
 
     private enum Row: String, CaseIterable {
-        case memoryCount = "Pictures in memory"
-        case memoryCost = "Memory they take"
-        case memoryLimit = "Memory they may take"
-        case diskCount = "Pictures on disk"
-        case diskSize = "Disk they take"
-        case diskPath = "Where"
+        case memoryCount = "Images in memory"
+        case memoryCost = "Memory used"
+        case memoryLimit = "Memory limit"
+        case diskCount = "Images on disk"
+        case diskSize = "Disk space used"
+        case diskPath = "Directory"
     }
 
     init(cache: ImageCache) {
@@ -45,19 +45,19 @@ final class CachePage {
             spacing: 8,
             Make.button("Clear memory") { [weak self] in self?.clear(.memory) },
             Make.button("Clear disk") { [weak self] in self?.clear(.disk) },
-            Make.button("Count again") { [weak self] in self?.update() }
+            Make.button("Refresh") { [weak self] in self?.update() }
         )
         gtk_box_append(widget.cast(), buttons)
     }
 
     var widget: Widget { root.widget }
 
-    /// Counts, away from this thread, and shows what there is.
+    /// Updates the values in the background.
     func update() {
         Task { await count() }
     }
 
-    /// Counts, and returns when the numbers are shown.
+    /// Updates the values, and returns when they are shown.
     func count() async {
         let (count, size) = await cache.calculateSize()
         let memory = cache.memoryCache as? MemoryCache
@@ -81,7 +81,7 @@ final class CachePage {
     }
 }
 
-/// Bytes as people read them.
+/// Formats byte counts.
 enum ByteCount {
     static func text(_ count: Int) -> String {
         let units = ["B", "KiB", "MiB", "GiB", "TiB"]

@@ -1,15 +1,15 @@
 import CWebImageGTK4
 
-/// What is shown where there are no pictures: how to open some.
+/// The page for an empty gallery, with buttons to open images.
 @MainActor
 enum EmptyPage {
     static func make(_ choose: @escaping @MainActor (SourceChooser.Kind) -> Void) -> Widget {
         let icon = Make.required(gtk_image_new_from_icon_name("image-x-generic-symbolic"))
         gtk_image_set_pixel_size(icon.opaque, 96)
         gtk_widget_add_css_class(icon, "dim-label")
-        let title = Make.label("No pictures", classes: "title-2")
+        let title = Make.label("No images", classes: "title-2")
         let hint = Make.label(
-            "Open a folder, pictures, or a text file with an address on each line.",
+            "Open a folder, images, or a text file with one URL per line.",
             classes: "dim-label"
         )
         for label in [title, hint] {

@@ -1,12 +1,12 @@
 import CWebImageGTK4
 
-/// Something that is done with each frame of a widget.
+/// Tick callbacks of a widget.
 @MainActor
 enum FrameTicks {
     /// - Parameters:
-    ///   - widget: what ends it with its own end.
-    ///   - body: called before a frame is laid out; false ends it.
-    /// - Returns: what `gtk_widget_remove_tick_callback` takes.
+    ///   - widget: the widget; its finalization ends the callbacks.
+    ///   - body: called before each frame is laid out; returns false to end.
+    /// - Returns: the identifier for `gtk_widget_remove_tick_callback`.
     static func begin(on widget: Widget, _ body: @escaping @MainActor () -> Bool) -> guint {
         gtk_widget_add_tick_callback(
             widget,

@@ -1,13 +1,13 @@
 import CWebImageGTK4
 import WebImageGTK
 
-/// A key, and what it does.
+/// A keyboard shortcut and its action.
 struct GalleryShortcut {
-    /// As GTK reads them: names of keys, with `|` between alternatives.
+    /// Key names as GTK parses them, with `|` between alternatives.
     let keys: String
-    /// Whether it is for the picture that is shown alone.
+    /// True if the shortcut works only in the viewer.
     var isForViewer = false
-    /// - Returns: whether it did something.
+    /// - Returns: true if the action did something.
     let action: @MainActor (GalleryWindow) -> Bool
 
     @MainActor static let all: [GalleryShortcut] = [
@@ -46,10 +46,10 @@ struct GalleryShortcut {
 }
 
 extension GalleryWindow {
-    /// Has keys do what they are for.
+    /// Adds the keyboard shortcuts.
     ///
-    /// Those of the viewer come before the area that shows the picture, which would scroll, and after everything else that may have the
-    /// keyboard: space presses a button, and arrows move in a list that is open.
+    /// The viewer's shortcuts take precedence over the scrolled area, which would scroll, but not over other widgets with the keyboard
+    /// focus: Space presses a focused button, and arrows move in an open list.
     func addShortcuts() {
         add(GalleryShortcut.all.filter(\.isForViewer), GTK_PHASE_CAPTURE) { window in
             guard let focus = gtk_window_get_focus(window.widget.cast()) else { return true }
@@ -99,7 +99,7 @@ extension GalleryWindow {
         }
     }
 
-    /// - Returns: whether there was something to leave.
+    /// - Returns: true if there was a page or full screen to leave.
     func leave() -> Bool {
         if gtk_window_is_fullscreen(widget.cast()) != 0 {
             gtk_window_unfullscreen(widget.cast())

@@ -2,10 +2,10 @@ import CWebImageGTK4
 import WebImage
 import WebImageGTK
 
-/// The window: a grid, a viewer, a page about the caches, and one for when there is nothing to show.
+/// The main window: a grid, a viewer, a cache page, and a page for an empty gallery.
 @MainActor
 final class GalleryWindow {
-    /// Not to be used once it is closed; its pages stay.
+    /// Must not be used after the window has been closed; its pages stay valid.
     let widget: Widget
     let grid: GridPage
     let viewer: ViewerPage
@@ -17,21 +17,21 @@ final class GalleryWindow {
     private let defaultSize: ImageSize
     private(set) var items: [PictureItem] = []
     private(set) var index = 0
-    /// Whether the pictures after the one that is shown are wanted next, or those before it.
+    /// The direction of navigation: 1 towards later images, -1 towards earlier ones.
     private var direction = 1
-    /// Where the page about the caches was opened.
+    /// The page from which the cache page was opened.
     private var pageBehindCache = Page.grid
-    /// Sources that are being searched; those asked for later count.
+    /// The number of the latest source search; results of earlier ones are ignored.
     private var searches = 0
-    /// Whether it is no more.
+    /// True after the window has been destroyed.
     private(set) var isClosed = false
 
-    /// The window, for what is made before it.
+    /// A weak reference to the window for closures that are made before it.
     private final class Later {
         weak var window: GalleryWindow?
     }
 
-    /// Its pages.
+    /// The pages of the stack.
     enum Page: String {
         case empty, grid, viewer, cache
     }
@@ -75,20 +75,20 @@ final class GalleryWindow {
             back,
             Make.button(icon: "folder-open-symbolic", "Open a folder (Ctrl+O)") { [weak self] in self?.choose(.folder)
             },
-            Make.button(icon: "image-x-generic-symbolic", "Open pictures or lists (Ctrl+L)") { [weak self] in
+            Make.button(icon: "image-x-generic-symbolic", "Open images or URL lists (Ctrl+L)") { [weak self] in
                 self?.choose(.files)
             },
         ]
         let ends = [
             Make.button(icon: "drive-harddisk-symbolic", "Caches (Ctrl+I)") { [weak self] in self?.showCache() },
-            Make.button(icon: "weather-clear-night-symbolic", "Dark or light (Ctrl+D)") { Appearance.toggle() },
+            Make.button(icon: "weather-clear-night-symbolic", "Toggle dark mode (Ctrl+D)") { Appearance.toggle() },
         ]
         for button in starts { gtk_header_bar_pack_start(header.opaque, button) }
         for button in ends { gtk_header_bar_pack_end(header.opaque, button) }
         return header
     }
 
-    /// The window goes; its pages stay as long as this does, so what runs for them is ended here.
+    /// Handles the destruction of the window. Its pages live as long as this object, so their loads are cancelled here.
     private func close() {
         isClosed = true
         viewer.clear()
@@ -102,14 +102,14 @@ final class GalleryWindow {
     }
 
     private func turn(to page: Page) {
-        // Else the stack gives the keyboard to what it takes for the first of the new page; who turns says who has it.
+        // Otherwise the stack focuses a widget of the new page; callers set the focus themselves.
         if page != self.page { gtk_window_set_focus(widget.cast(), nil) }
         gtk_stack_set_visible_child_name(stack.opaque, page.rawValue)
         gtk_widget_set_visible(back, page == .grid || page == .empty ? 0 : 1)
         let text =
             switch page {
             case .empty: "Gallery"
-            case .grid: items.count == 1 ? "1 picture" : "\(items.count) pictures"
+            case .grid: items.count == 1 ? "1 image" : "\(items.count) images"
             case .viewer: viewer.item?.title ?? ""
             case .cache: "Caches"
             }
@@ -117,7 +117,7 @@ final class GalleryWindow {
         gtk_window_set_title(widget.cast(), text)
     }
 
-    /// Shows all pictures; coming from one, that one is seen and has the keyboard, else what was seen before.
+    /// Shows the grid. When leaving the viewer, scrolls to its image and focuses it; otherwise keeps the scroll position.
     func showGrid() {
         let former = page
         viewer.clear()
@@ -136,14 +136,14 @@ final class GalleryWindow {
         cachePage.update()
     }
 
-    /// From a picture to all, from the caches to where they were opened.
+    /// Returns from the viewer to the grid, or from the cache page to the page before it.
     func goBack() {
         if page == .cache, pageBehindCache == .viewer { open(index) } else { showGrid() }
     }
 
-    // MARK: Pictures
+    // MARK: Images
 
-    /// Shows other pictures, from the first one on.
+    /// Replaces the images and shows the first ones.
     func show(_ items: [PictureItem]) {
         viewer.clear()
         self.items = items
@@ -154,7 +154,7 @@ final class GalleryWindow {
         if items.isEmpty { gtk_widget_child_focus(stack, GTK_DIR_TAB_FORWARD) } else { grid.reveal(0) }
     }
 
-    /// Shows one picture.
+    /// Opens an image in the viewer.
     func open(_ index: Int) {
         guard items.indices.contains(index), !isClosed else { return }
         direction = index < self.index ? -1 : 1
@@ -169,7 +169,8 @@ final class GalleryWindow {
         gtk_widget_grab_focus(viewer.scroller)
     }
 
-    /// Has the pictures beside the one that is shown at hand, the one ahead first; once all is laid out, since it is for that size.
+    /// Preloads the neighbours of the current image, first in the direction of navigation. Waits for the layout, which determines the
+    /// decode size.
     private func prepareNeighbours() {
         let index = index
         var framesLeft = 2
@@ -183,12 +184,12 @@ final class GalleryWindow {
         }
     }
 
-    /// Shows the picture that is so many further.
+    /// Opens the image at an offset from the current one.
     func step(_ count: Int) {
         if page == .viewer { open(index + count) }
     }
 
-    /// The size of a page in points, or what it will be.
+    /// The size of a page in points; the default size before the first layout.
     private var pageSize: ImageSize {
         let (width, height) = (gtk_widget_get_width(stack), gtk_widget_get_height(stack))
         return width > 0 && height > 0 ? ImageSize(width: Double(width), height: Double(height)) : defaultSize
@@ -196,12 +197,12 @@ final class GalleryWindow {
 
     // MARK: Sources
 
-    /// Asks for a folder, or for pictures and lists, and shows what is there.
+    /// Shows a file chooser for a folder, or for images and lists, and opens the selection.
     func choose(_ kind: SourceChooser.Kind) {
         SourceChooser.run(kind, over: widget) { [weak self] paths in self?.search(paths) }
     }
 
-    /// Looks for pictures, away from this thread, and shows them. Where there are none, what is shown stays.
+    /// Searches sources for images in the background and shows them. If there are none, the current images stay.
     func search(_ sources: [String]) {
         searches += 1
         let number = searches

@@ -1,6 +1,6 @@
 import CWebImageGTK4
 
-/// A line over the pages that tells what could not be had, until it is closed.
+/// A bar above the pages that reports errors until it is closed.
 @MainActor
 final class NoticeBar {
     let widget: Widget
@@ -8,7 +8,7 @@ final class NoticeBar {
     private static let mostLines = 3
 
     init() {
-        // Lines as long as the window is wide: paths begin and end with what tells them apart.
+        // One line per message, ellipsized in the middle: paths differ at their ends.
         gtk_label_set_ellipsize(label.opaque, PANGO_ELLIPSIZE_MIDDLE)
         gtk_widget_set_hexpand(label, 1)
         widget = Make.box(GTK_ORIENTATION_HORIZONTAL, spacing: 12, label)
@@ -19,7 +19,7 @@ final class NoticeBar {
         gtk_widget_set_visible(widget, 0)
     }
 
-    /// Shows lines, the first few of them; without any it goes.
+    /// Shows the first few messages; hides the bar if there are none.
     func show(_ lines: [String]) {
         let isShown = !lines.isEmpty
         if isShown {
@@ -31,7 +31,7 @@ final class NoticeBar {
         gtk_widget_set_visible(widget, isShown ? 1 : 0)
     }
 
-    /// What is shown; nil when it is closed.
+    /// The displayed text; nil if the bar is hidden.
     var text: String? {
         gtk_widget_get_visible(widget) == 0 ? nil : String(cString: gtk_label_get_text(label.opaque))
     }

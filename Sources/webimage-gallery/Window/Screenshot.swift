@@ -2,12 +2,12 @@ import CWebImageGTK4
 import WebImage
 import WebImageGTK
 
-/// Writes a window as PNG once everything in it is there.
+/// Writes a window as PNG after its images have been loaded.
 @MainActor
 enum Screenshot {
-    /// Waits until nothing is under way, at most a minute.
+    /// Waits until no load is in progress, at most a minute.
     ///
-    /// - Returns: whether everything has ended; false, too, when the window has been closed.
+    /// - Returns: true if all loads have ended; false after a timeout or if the window was closed.
     static func settle(_ window: GalleryWindow) async -> Bool {
         let clock = ContinuousClock()
         let end = clock.now + .seconds(60)
@@ -23,11 +23,11 @@ enum Screenshot {
         return true
     }
 
-    /// - Returns: whether the file was written.
+    /// - Returns: true if the file was written.
     static func write(_ window: Widget, to path: String) -> Bool {
         guard let paintable = gtk_widget_paintable_new(window), let snapshot = gtk_snapshot_new() else { return false }
         defer { g_object_unref(UnsafeMutableRawPointer(paintable)) }
-        // With its frame, which a widget's own size leaves out: anything else would be scaled.
+        // The size with the window's frame, which the widget's size excludes; any other size would scale the window.
         let (width, height) = (
             gdk_paintable_get_intrinsic_width(paintable), gdk_paintable_get_intrinsic_height(paintable)
         )

@@ -1,20 +1,20 @@
 import CWebImageGTK4
 
-/// Asks for a folder, or for files.
+/// Asks the user for a folder or for files.
 @MainActor
 enum SourceChooser {
-    /// What is asked for.
+    /// The kind of source to choose.
     enum Kind {
         case folder
-        /// Pictures, and text files with addresses.
+        /// Images, and text files with URLs.
         case files
     }
 
-    /// - Parameter chosen: called with the paths, unless the user thinks better of it.
+    /// - Parameter chosen: called with the paths, unless the user cancels.
     static func run(_ kind: Kind, over window: Widget, _ chosen: @escaping @MainActor ([String]) -> Void) {
         webimage_gtk_choose_files(
             window.cast(),
-            kind == .folder ? "Open a folder" : "Open pictures or lists",
+            kind == .folder ? "Open a folder" : "Open images or URL lists",
             kind == .folder ? 1 : 0,
             { files, box in
                 nonisolated(unsafe) let (files, box) = (files, box)
@@ -24,7 +24,7 @@ enum SourceChooser {
         )
     }
 
-    /// - Parameter files: nil when the user thought better of it.
+    /// - Parameter files: nil if the user cancelled.
     private static func end(_ files: OpaquePointer?, _ box: UnsafeMutableRawPointer?) {
         guard let box else { return }
         let body = Unmanaged<Box>.fromOpaque(box).takeRetainedValue()

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Looks for the pictures of sources on a thread that may wait for disks and servers.
+/// Finds the images of sources on a background thread that may block.
 enum SourceSearch {
     /// - Parameter found: called on the main thread.
     @MainActor

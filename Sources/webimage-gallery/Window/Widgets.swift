@@ -3,7 +3,7 @@ import WebImageGTK
 
 typealias Widget = UnsafeMutablePointer<GtkWidget>
 
-/// Short forms of what a program in C would write with macros.
+/// Helpers that replace GTK's C macros and repeated calls.
 @MainActor
 enum Make {
     static func box(_ orientation: GtkOrientation, spacing: Int32 = 0, _ children: Widget...) -> Widget {
@@ -19,7 +19,7 @@ enum Make {
         return label
     }
 
-    /// A button with an icon, and what it does for those who do not see it.
+    /// Makes a button with an icon; the title is its tooltip and accessible label.
     static func button(icon: String, _ title: String, _ action: @escaping @MainActor () -> Void) -> Widget {
         let button = required(gtk_button_new_from_icon_name(icon))
         gtk_widget_set_tooltip_text(button, title)
@@ -47,17 +47,17 @@ enum Make {
         g_value_unset(&value)
     }
 
-    /// Lets a label have lines, and be no wider than so many letters.
+    /// Makes a label wrap at a maximum width in characters.
     static func wrap(_ label: Widget, at letters: Int32) {
         gtk_label_set_wrap(label.opaque, 1)
-        // Words may have any length: names of files, addresses.
+        // Words may be long, such as file names and URLs.
         gtk_label_set_wrap_mode(label.opaque, PANGO_WRAP_WORD_CHAR)
         gtk_label_set_max_width_chars(label.opaque, letters)
     }
 
-    /// Connects to a signal of a factory.
+    /// Connects a closure to a signal of a factory.
     ///
-    /// - Parameter body: takes a `GtkListItem`.
+    /// - Parameter body: called with a `GtkListItem`.
     static func onItem(_ name: String, of factory: OpaquePointer, _ body: @escaping @MainActor (OpaquePointer) -> Void)
     {
         typealias Call = @convention(c) (UnsafeMutableRawPointer, OpaquePointer, UnsafeMutableRawPointer) -> Void
@@ -82,14 +82,14 @@ enum Make {
         init(_ body: @escaping @MainActor (OpaquePointer) -> Void) { self.body = body }
     }
 
-    /// GTK's constructors of widgets end the program when there is no memory; they return nothing only by their type.
+    /// Unwraps the result of a GTK constructor, which is optional only by its type: GTK aborts if memory is exhausted.
     static func required<Pointer>(_ object: Pointer?) -> Pointer {
-        guard let object else { preconditionFailure("GTK made no object") }
+        guard let object else { preconditionFailure("GTK constructor returned NULL") }
         return object
     }
 }
 
-/// A widget that stays as long as this does, with all that is in it: the end of its window is not its own.
+/// Keeps a widget and its children alive after their window has been destroyed.
 @MainActor
 final class KeptWidget {
     let widget: Widget
@@ -103,7 +103,7 @@ final class KeptWidget {
 }
 
 extension UnsafeMutablePointer where Pointee == GtkWidget {
-    /// The same object as one of a class that is known to be its.
+    /// Returns the pointer as one to another class of the same object, unchecked.
     func cast<Class>() -> UnsafeMutablePointer<Class> {
         UnsafeMutableRawPointer(self).assumingMemoryBound(to: Class.self)
     }

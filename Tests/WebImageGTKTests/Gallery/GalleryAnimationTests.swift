@@ -29,7 +29,7 @@ import WebImage
         let bench = try await opened()
         let (viewer, view) = (bench.window.viewer, bench.window.viewer.animation.view)
         #expect(await MainLoopTurns.wait { view.currentFrameIndex == 1 })
-        #expect(tip(bench) == "Stop (Space)" && icon(bench) == "media-playback-pause-symbolic")
+        #expect(tip(bench) == "Pause (Space)" && icon(bench) == "media-playback-pause-symbolic")
         try await bench.key("space")
         #expect(!view.isAnimating && tip(bench) == "Play (Space)" && icon(bench) == "media-playback-start-symbolic")
         let frame = view.currentFrameIndex
@@ -37,7 +37,7 @@ import WebImage
         #expect(view.currentFrameIndex == frame)
         #expect(bench.texts().contains("\(frame + 1) of 2"))
         try await bench.click(viewer.animation.play)
-        #expect(view.isAnimating && tip(bench) == "Stop (Space)")
+        #expect(view.isAnimating && tip(bench) == "Pause (Space)")
         #expect(await MainLoopTurns.wait { view.currentFrameIndex != frame })
     }
 
@@ -62,7 +62,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { !view.isAnimating })
         #expect(tip(bench) == "Play (Space)" && icon(bench) == "media-playback-start-symbolic")
         try await bench.key("space")
-        #expect(await MainLoopTurns.wait { self.tip(bench) == "Stop (Space)" || !view.isAnimating })
+        #expect(await MainLoopTurns.wait { self.tip(bench) == "Pause (Space)" || !view.isAnimating })
     }
 
     @Test func `A picture that stands still has no such things`() async throws {

@@ -27,32 +27,32 @@ import WebImage
         #expect(fact("Format", bench) == "BMP")
         #expect(fact("Size", bench) == "1600 × 1200 pixels")
         #expect(fact("Alpha", bench) == "no")
-        #expect(fact("File", bench) == "5.5 MiB")
+        #expect(fact("File size", bench) == "5.5 MiB")
         let decoded = try #require(fact("Decoded", bench))
         #expect(decoded != "1600 × 1200 pixels" && decoded.hasSuffix(" pixels"))
-        #expect(fact("How it was loaded", bench)?.contains("Delivered after") == true)
+        #expect(fact("Load details", bench)?.contains("Delivered after") == true)
         // What is shown bigger has more pixels, and says so.
         try await bench.key("1")
         #expect(await MainLoopTurns.wait { self.fact("Decoded", bench) == "1600 × 1200 pixels" })
-        #expect(fact("In memory", bench) == "5.5 MiB")
+        #expect(fact("Memory size", bench) == "5.5 MiB")
     }
 
     @Test func `An animation tells how many frames it has`() async throws {
         let bench = try await GalleryBench()
         bench.show(["moving.gif"])
         try await bench.open(0, AnimatedGIF.twoFrames)
-        #expect(fact("Frames", bench) == "2" && fact("Loops", bench) == "for ever")
+        #expect(fact("Frames", bench) == "2" && fact("Loops", bench) == "infinite")
     }
 
     @Test func `What cannot be shown says why, in few words, and the next picture says nothing of it`() async throws {
         let bench = try await GalleryBench()
         bench.show(["bad.bmp", "good.bmp"])
         try await bench.open(0, Data("no picture at all".utf8))
-        #expect(bench.texts().contains { $0.hasPrefix("This picture cannot be shown: ") })
-        #expect(fact("Error", bench) == "1001" && fact("Why", bench)?.isEmpty == false)
+        #expect(bench.texts().contains { $0.hasPrefix("Cannot show this image: ") })
+        #expect(fact("Error code", bench) == "1001" && fact("Reason", bench)?.isEmpty == false)
         #expect(bench.window.viewer.error?.code == .badImageData)
         try await bench.open(1, ViewBench.green)
-        #expect(!bench.texts().contains { $0.hasPrefix("This picture cannot be shown: ") })
+        #expect(!bench.texts().contains { $0.hasPrefix("Cannot show this image: ") })
         #expect(bench.window.viewer.error == nil && fact("Format", bench) == "BMP")
     }
 
@@ -83,15 +83,15 @@ import WebImage
             return texts.firstIndex(of: name).map { texts[$0 + 1] }
         }
         // The file as it came, and what was made of it.
-        #expect(await MainLoopTurns.wait { value("Pictures on disk").flatMap { Int($0) } ?? 0 >= 1 })
-        let count = value("Pictures on disk")
-        #expect(value("Pictures in memory") != "0" && value("Memory they take") != "0 B")
-        #expect(value("Where") == bench.bench.cache.diskCachePath)
+        #expect(await MainLoopTurns.wait { value("Images on disk").flatMap { Int($0) } ?? 0 >= 1 })
+        let count = value("Images on disk")
+        #expect(value("Images in memory") != "0" && value("Memory used") != "0 B")
+        #expect(value("Directory") == bench.bench.cache.diskCachePath)
         try await bench.click(try #require(button("Clear memory", bench)))
-        #expect(await MainLoopTurns.wait { value("Pictures in memory") == "0" && value("Memory they take") == "0 B" })
-        #expect(value("Pictures on disk") == count)
+        #expect(await MainLoopTurns.wait { value("Images in memory") == "0" && value("Memory used") == "0 B" })
+        #expect(value("Images on disk") == count)
         try await bench.click(try #require(button("Clear disk", bench)))
-        #expect(await MainLoopTurns.wait { value("Pictures on disk") == "0" && value("Disk they take") == "0 B" })
+        #expect(await MainLoopTurns.wait { value("Images on disk") == "0" && value("Disk space used") == "0 B" })
         #expect(bench.bench.cache.diskCachePath.isEmpty == false)
     }
 

@@ -87,16 +87,16 @@ import WebImage
         bench.show([])
         await bench.frames()
         #expect(bench.window.page == .empty)
-        #expect(bench.texts().contains("No pictures") && bench.texts().contains("Open a folder …"))
+        #expect(bench.texts().contains("No images") && bench.texts().contains("Open a folder …"))
     }
 
     @Test func `What has no pictures is told of, and what is shown stays`() async throws {
         let bench = try await GalleryBench()
         bench.show(["a.bmp"])
         bench.window.search([directory.path("")])
-        #expect(await MainLoopTurns.wait { bench.window.notice.text?.hasSuffix("the folder has no pictures") == true })
+        #expect(await MainLoopTurns.wait { bench.window.notice.text?.hasSuffix("the folder has no images") == true })
         #expect(bench.window.items.count == 1 && bench.window.page == .grid)
-        #expect(await MainLoopTurns.wait { bench.texts().contains { $0.hasSuffix("the folder has no pictures") } })
+        #expect(await MainLoopTurns.wait { bench.texts().contains { $0.hasSuffix("the folder has no images") } })
         await bench.frames()
         try await bench.click(try #require(bench.button("Close this notice")))
         #expect(bench.window.notice.text == nil)

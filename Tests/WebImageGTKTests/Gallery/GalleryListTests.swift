@@ -56,7 +56,7 @@ import Testing
             "\u{FEFF}a.png\r\n# no\n\n  b:c.png  \nhttps://example.test/d.png\ndata:image/png;base64,AA\n/etc/none.png\n"
         )
         #expect(found.items.map(\.title) == ["a.png", "b:c.png", "d.png", "data"])
-        #expect(found.complaints == ["/etc/none.png: there is no such file or folder, and it is no address"])
+        #expect(found.complaints == ["/etc/none.png: no such file or folder, and not a URL"])
     }
 
     @Test func `A list in the working folder and one in the root name files beside them`() throws {
@@ -66,10 +66,10 @@ import Testing
     }
 
     @Test func `Where there are no pictures the reason is said`() throws {
-        #expect(PictureList([directory.path("")]).complaints.first?.hasSuffix(": the folder has no pictures") == true)
-        #expect(try list("# nothing\n").complaints.first?.hasSuffix(": the list names no pictures") == true)
+        #expect(PictureList([directory.path("")]).complaints.first?.hasSuffix(": the folder has no images") == true)
+        #expect(try list("# nothing\n").complaints.first?.hasSuffix(": the list contains no images") == true)
         #expect(PictureList(["ftp://example.test/a.png"]).complaints.count == 1)
-        #expect(PictureList(["no such thing"]).complaints.first?.contains("there is no such file") == true)
+        #expect(PictureList(["no such thing"]).complaints.first?.contains("no such file") == true)
         #expect(
             PictureList([String(repeating: "x", count: 5000)]).complaints.first?.contains("File name too long") == true
         )
@@ -89,7 +89,7 @@ import Testing
         let path = directory.path("big.txt")
         try #require(FileManager.default.createFile(atPath: path, contents: nil))
         try #require(truncate(path, (16 << 20) + 1) == 0)
-        #expect(PictureList([path]).complaints.first?.contains("bigger than 16 MiB") == true)
+        #expect(PictureList([path]).complaints.first?.contains("larger than 16 MiB") == true)
     }
 
     @Test func `A name with lines, marks of direction or without end is a title on one line`() throws {

@@ -90,7 +90,7 @@ import WebImage
         let server = try LoopbackServer { _ in .response(body: [UInt8](ViewBench.blue)) }
         let file = directory.path("viewer.png")
         let run = try await run(["--screenshot", file, "--viewer", "2", server.url("/a.bmp").absoluteString])
-        #expect(run.status == 1 && run.errors.contains("--viewer 2: there is 1 picture"))
+        #expect(run.status == 1 && run.errors.contains("--viewer 2: there is 1 image"))
         // The list is shown.
         #expect(try look(file).counts[2] >= 40 * 30)
     }
@@ -114,7 +114,7 @@ import WebImage
     private static let click = #"""
         "$0" --cache-dir "$1" "$2" &
         program=$!
-        window=$(timeout 60 xdotool search --sync --onlyvisible --name '^3 pictures$')
+        window=$(timeout 60 xdotool search --sync --onlyvisible --name '^3 images$')
         for _ in 1 2 3 4 5 6 7 8 9 10; do
             xdotool mousemove --window "$window" 120 100 click 1
             if timeout 3 xdotool search --sync --onlyvisible --name '^a\.bmp$' >/dev/null; then seen=yes && break; fi
@@ -148,7 +148,7 @@ import WebImage
         let file = directory.path("list.png")
         let run = try await run(["--screenshot", file, list])
         #expect(run.status == 1)
-        #expect(run.errors.contains("none.bmp: there is no such file"))
+        #expect(run.errors.contains("none.bmp: no such file"))
         #expect(run.errors.components(separatedBy: "http://127.0.0.1:1/x.png").count == 2, "said once: \(run.errors)")
         #expect(try look(file).counts[0] >= 40 * 30)
     }

@@ -76,7 +76,7 @@ import WebImage
     @Test func `Buttons do the same`() async throws {
         let bench = try await opened()
         for (tip, text) in [
-            ("Pixel for pixel", "100 %"), ("Bigger", "125 %"), ("Smaller", "100 %"), ("Fit into", "Fit"),
+            ("Actual size", "100 %"), ("Zoom in", "125 %"), ("Zoom out", "100 %"), ("Fit to", "Fit"),
         ] {
             try await bench.click(try #require(bench.button(tip)))
             #expect(zoomText(bench) == text)
@@ -119,7 +119,7 @@ import WebImage
         let viewer = bench.window.viewer
         try await bench.point(at: viewer.scroller, 5, 5)
         #expect(viewer.pointer != nil)
-        try await bench.point(at: try #require(bench.button("Bigger")), 5, 5)
+        try await bench.point(at: try #require(bench.button("Zoom in")), 5, 5)
         #expect(viewer.pointer == nil)
         let (x, y) = (Int(gtk_widget_get_width(viewer.scroller)) / 2, Int(gtk_widget_get_height(viewer.scroller)) / 2)
         let before = try await color(bench, x, y)
