@@ -1,13 +1,13 @@
-// GTK. What differs between its versions or GLib's is done here the way each version wants it, so that Swift code is the same for all.
+// GTK. Differences between versions of GTK and GLib are handled here, so that the Swift code is the same for all.
 #pragma once
 #include <gtk/gtk.h>
 #include <glib-unix.h>
 
-// GLib 2.90 marks enumerations of flags as such. Swift imports those as option sets, whose members have other names.
+// GLib 2.90 marks flag enumerations as such. Swift imports those as option sets, whose members have other names.
 static const GConnectFlags webimage_gtk_connect_swapped = G_CONNECT_SWAPPED;
 static const GApplicationFlags webimage_gtk_application_non_unique = G_APPLICATION_NON_UNIQUE;
 
-/// The colour of a widget's text.
+/// Gets the colour of a widget's text.
 static inline void webimage_gtk_get_text_color(GtkWidget *widget, GdkRGBA *color) {
 #if GTK_CHECK_VERSION(4, 10, 0)
     gtk_widget_get_color(widget, color);
@@ -16,7 +16,7 @@ static inline void webimage_gtk_get_text_color(GtkWidget *widget, GdkRGBA *color
 #endif
 }
 
-/// Has a provider of styles read CSS.
+/// Loads CSS into a style provider.
 static inline void webimage_gtk_load_css(GtkCssProvider *provider, const char *css) {
 #if GTK_CHECK_VERSION(4, 12, 0)
     gtk_css_provider_load_from_string(provider, css);
@@ -25,7 +25,7 @@ static inline void webimage_gtk_load_css(GtkCssProvider *provider, const char *c
 #endif
 }
 
-/// Called with a list of GFile, or NULL when the user has cancelled; the caller keeps the list.
+/// Called with a list of GFile, or NULL if the user cancelled. The caller releases the list.
 typedef void (*webimage_gtk_files_chosen)(GListModel *files, void *data);
 
 struct webimage_gtk_choice {
@@ -46,7 +46,7 @@ static inline void webimage_gtk_choice_end(struct webimage_gtk_choice *choice, G
     g_free(choice);
 }
 
-// webimage_gtk_choose_files asks for existing files, or for one folder, in a dialog over `parent`, and calls back once, on the main
+// webimage_gtk_choose_files asks for existing files, or for one folder, in a dialog over `parent`. `chosen` is called once, on the main
 // thread.
 #if GTK_CHECK_VERSION(4, 10, 0)
 static inline void webimage_gtk_folder_chosen(GObject *dialog, GAsyncResult *result, gpointer data) {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <sys/eventfd.h>
 
-// What CoreFoundation's run loop calls; libdispatch exports them for that.
+// Exported by libdispatch for CoreFoundation's run loop.
 extern int _dispatch_get_main_queue_handle_4CF(void);
 extern void _dispatch_main_queue_callback_4CF(void *unused);
 
@@ -14,7 +14,7 @@ static gboolean dispatch(GSource *source, GSourceFunc callback, gpointer data) {
     gpointer tag = *(gpointer *)(source + 1);
     if (g_source_query_unix_fd(source, tag) & G_IO_IN) {
         eventfd_t count;
-        // Before the queue is served: what is added meanwhile makes it readable again.
+        // Cleared before the queue is served: work added in the meantime signals the descriptor again.
         eventfd_read(_dispatch_get_main_queue_handle_4CF(), &count);
     }
     _dispatch_main_queue_callback_4CF(NULL);
@@ -33,6 +33,6 @@ void webimage_gtk_serve_main_queue(void) {
     g_source_set_static_name(source, "WebImage: main queue");
     g_source_attach(source, NULL);
     g_source_unref(source);
-    // What was dispatched before somebody asked for the handle may have woken nobody, or another who left it.
+    // Work that was queued before anybody asked for the handle may not have signalled it, or another reader may have cleared it.
     eventfd_write(descriptor, 1);
 }
