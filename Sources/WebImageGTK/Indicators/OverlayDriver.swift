@@ -42,7 +42,7 @@ final class OverlayDriver {
     private var tick: Int?
     /// True if it receives ticks of the frame clock.
     var ticks: Bool { tick != nil }
-    /// The frame times, in seconds, of the first tick since the indicator was shown and of the last one.
+    /// The frame time of the first tick since the indicator was shown, and the seconds that have passed since then.
     private var start: Double?
     private var now = 0.0
 

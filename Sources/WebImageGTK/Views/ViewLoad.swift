@@ -26,7 +26,7 @@ final class ViewLoad {
     }
 
     let slot: ImageSlot
-    /// Increases with each load.
+    /// Later loads have higher numbers. A load that only adds pixels has the number of the original load.
     let number: Int
     private(set) var request: Request
     private(set) var setter: Setter

@@ -44,7 +44,7 @@ struct ZoomGeometry: Equatable {
     /// Fits the image into the area from now on.
     mutating func fit() { zoom = nil }
 
-    /// Sets the zoom within its limits: never larger than GTK can lay out, and at least the fitting zoom if that is small.
+    /// Sets the zoom within its limits: never larger than GTK can lay out, and never below the smaller of 2 % and the fitting zoom.
     ///
     /// - Parameters:
     ///   - wanted: screen pixels per image pixel.

@@ -143,7 +143,7 @@ final class GalleryWindow {
 
     // MARK: Images
 
-    /// Replaces the images and shows the first ones.
+    /// Replaces the images and scrolls to the first one.
     func show(_ items: [PictureItem]) {
         viewer.clear()
         self.items = items
