@@ -1,2 +1,2 @@
-// Re-exported: who imports this module has the types that it speaks of.
+// Re-exported: this module's API uses the types of WebImageModel.
 @_exported public import WebImageModel

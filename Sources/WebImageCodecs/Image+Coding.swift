@@ -1,9 +1,9 @@
 public import FoundationEssentials
 
 extension Image {
-    /// Decodes a picture with the shared coders, on the library's own threads.
+    /// Decodes an image with the shared coders, on the library's own threads.
     ///
-    /// - Throws: what ``ImageCoder/decode(_:options:)`` throws.
+    /// - Throws: the errors of ``ImageCoder/decode(_:options:)``.
     public static func decode(
         _ data: Data,
         options: ImageDecodeOptions = ImageDecodeOptions(),
@@ -12,17 +12,16 @@ extension Image {
         try await CodingQueue.decode(data, coder: coder, options: options)
     }
 
-    /// Encodes the image with the shared coders, on the library's own threads: with all its frames if it has an ``animation`` and
-    /// the format holds such, else the picture.
+    /// Encodes the image with the shared coders, on the library's own threads. An image with an ``animation`` is encoded with all its frames if the
+    /// format supports animations, otherwise as a still image.
     ///
     /// - Parameters:
-    ///   - format: `.undefined` means the format that the image was decoded from, if the coder writes it and it can hold the
-    ///     picture (JPEG no alpha, GIF few colours); else WebP for an animation, PNG for an image with alpha and JPEG for one
-    ///     without.
-    ///   - options: quality, size and the like.
-    ///   - coder: what encodes; the shared coders by default.
-    /// - Throws: ``WebImageError/Code/unsupportedFormat``, ``WebImageError/Code/encodingFailed``,
-    ///   ``WebImageError/Code/limitExceeded``; for an animation also what its frames throw.
+    ///   - format: `.undefined` means the format that the image was decoded from, if the coder writes it and it can hold the image (JPEG has no
+    ///     alpha, GIF few colours). Otherwise it means WebP for an animation, PNG for an image with alpha and JPEG for one without.
+    ///   - options: quality, size and other encode options.
+    ///   - coder: the encoder; the shared coders by default.
+    /// - Throws: ``WebImageError/Code/unsupportedFormat``, ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/limitExceeded``; for an
+    ///   animation also the errors of its frames.
     public func encoded(
         as format: ImageFormat = .undefined,
         options: ImageEncodeOptions = ImageEncodeOptions(),
@@ -39,11 +38,11 @@ extension AnimatedImageProvider {
     /// Encodes the animation with the shared coders, on the library's own threads.
     ///
     /// - Parameters:
-    ///   - format: `.undefined` means the format that the animation comes from, if the coder writes animations of it; else
-    ///     WebP, or GIF where the coder writes no animated WebP.
-    ///   - options: quality, size and the like.
-    ///   - coder: what encodes; the shared coders by default.
-    /// - Throws: what ``AnimatedImageEncoder/encode(_:to:options:)`` throws.
+    ///   - format: `.undefined` means the format that the animation was decoded from, if the coder writes animations in it. Otherwise it means WebP,
+    ///     or GIF if the coder does not write animated WebP.
+    ///   - options: quality, size and other encode options.
+    ///   - coder: the encoder; the shared coders by default.
+    /// - Throws: the errors of ``AnimatedImageEncoder/encode(_:to:options:)``.
     public func encoded(
         as format: ImageFormat = .undefined,
         options: ImageEncodeOptions = ImageEncodeOptions(),
@@ -61,9 +60,9 @@ extension AnimatedImageProvider {
 }
 
 extension ImageProperties {
-    /// Reads the header of a picture with the shared coders, on the library's own threads.
+    /// Reads the header of an image with the shared coders, on the library's own threads.
     ///
-    /// - Throws: what ``ImageCoder/properties(of:limits:)`` throws.
+    /// - Throws: the errors of ``ImageCoder/properties(of:limits:)``.
     public static func read(
         from data: Data,
         limits: ImageLimits = ImageLimits(),
@@ -76,11 +75,11 @@ extension ImageProperties {
 }
 
 extension AnimatedImage {
-    /// A picture from encoded data, decoded by ``ImageCodersManager/shared``; a still one has one frame.
+    /// Creates an image from encoded data, decoded by ``ImageCodersManager/shared``. A still image has one frame.
     ///
     /// - Parameters:
-    ///   - data: any format that a registered coder knows. Kept as long as there is more than one frame.
-    ///   - options: hold for every frame.
+    ///   - data: any format that a registered coder supports. Retained if the image has more than one frame.
+    ///   - options: applied to every frame.
     /// - Throws: ``WebImageError`` as ``ImageCoder/decode(_:options:)`` does. Cost: decodes the first frame.
     public convenience init(
         data: Data,

@@ -1,15 +1,15 @@
 public import FoundationEssentials
 
 extension ImageCodersManager: ProgressiveImageCoder {
-    /// Whether the coder that takes the data can begin with it.
+    /// Returns whether the coder that decodes the data supports incremental decoding of it.
     public func canDecodeIncrementally(_ data: Data) -> Bool { progressiveCoder(for: data) != nil }
 
-    /// Begins a picture; which coder decodes it is decided by its first bytes.
+    /// Creates an incremental decoder. The first bytes of the data decide which coder decodes it.
     public func makeProgressiveDecoder(options: ImageDecodeOptions) -> any ProgressiveImageDecoder {
         ChoosingDecoder(manager: self, options: options)
     }
 
-    /// The same that decodes whole pictures: previews of another would be of another picture.
+    /// Returns the coder that also decodes the complete image: previews from another coder could show another image.
     fileprivate func progressiveCoder(for data: Data) -> (any ProgressiveImageCoder)? {
         guard let coder = coders.last(where: { $0.canDecode(data) }) as? any ProgressiveImageCoder,
             coder.canDecodeIncrementally(data)
@@ -18,7 +18,7 @@ extension ImageCodersManager: ProgressiveImageCoder {
     }
 }
 
-/// Waits for the bytes that tell the format.
+/// Buffers the data until its first bytes identify the format.
 private final class ChoosingDecoder: ProgressiveImageDecoder {
     private let manager: ImageCodersManager
     private let options: ImageDecodeOptions
@@ -37,7 +37,7 @@ private final class ChoosingDecoder: ProgressiveImageDecoder {
         let decoder = chosen.withLock { $0 } ?? choose(data)
         guard let decoder else {
             guard isFinished else { return }
-            throw WebImageError(.badImageData, "the data is not a picture that can be decoded while it arrives")
+            throw WebImageError(.badImageData, "the data is not an image that can be decoded incrementally")
         }
         try decoder.update(data, isFinished: isFinished)
     }

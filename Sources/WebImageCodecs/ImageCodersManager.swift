@@ -1,11 +1,11 @@
 public import FoundationEssentials
 
-/// The registered coders; itself a coder that asks them, the one added last first.
+/// The registered coders, combined into one coder. The coder added last is asked first.
 public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder {
-    /// The manager that everything uses unless told otherwise.
+    /// The default manager.
     public static let shared = ImageCodersManager()
 
-    /// The coders, and what was made of them.
+    /// The coders and the values derived from them.
     struct Registry {
         var coders: [any ImageCoder] {
             didSet {
@@ -13,9 +13,9 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
                 accept = nil
             }
         }
-        /// How often the coders have changed.
+        /// The number of times that the coders have changed.
         private(set) var generation: UInt64 = 0
-        /// The field that asks for what they take; nil until somebody wants it.
+        /// The cached `Accept` field for these coders; nil until first used.
         var accept: AcceptField?
 
         init(_ coders: [any ImageCoder]) { self.coders = coders }
@@ -23,15 +23,15 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
 
     let list: Lock<Registry>
 
-    /// A manager of the built-in coders, or of those given, the last having the highest priority.
+    /// Creates a manager of the given coders, or of the built-in ones. The last coder has the highest priority.
     public init(coders: [any ImageCoder]? = nil) { list = Lock(Registry(coders ?? Self.builtIn)) }
 
-    /// JPEG, PNG, GIF, WebP, BMP, ICO.
+    /// The coders for JPEG, PNG, GIF, WebP, BMP and ICO.
     public static var builtIn: [any ImageCoder] {
         [JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder(), BMPCoder(), ICOCoder()]
     }
 
-    /// The coders, the last having the highest priority.
+    /// The coders; the last one has the highest priority.
     public var coders: [any ImageCoder] {
         get { list.withLock { $0.coders } }
         set {
@@ -39,7 +39,7 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
                 defer { list.coders = newValue }
                 return list.coders
             }
-            // Coders may go with this, outside the lock.
+            // Coders may be released here, outside the lock.
             withExtendedLifetime(former) {}
         }
     }
@@ -47,9 +47,10 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
     /// Adds a coder with the highest priority.
     public func add(_ coder: any ImageCoder) { list.withLock { $0.coders.append(coder) } }
 
-    /// Adds coders with the highest priority, except those of a kind of which there is one.
+    /// Adds coders with the highest priority, except those whose kind is already registered.
     ///
-    /// - Parameter kind: the type that counts, which for a coder around another one may be the other's.
+    /// - Parameter kind: returns the type that identifies a coder's kind; for a coder that wraps another, this can be the wrapped coder's
+    ///   type.
     package func addMissing(
         _ coders: [any ImageCoder],
         kind: (any ImageCoder) -> any ImageCoder.Type = { type(of: $0) }
@@ -61,53 +62,53 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
         }
     }
 
-    /// Removes a coder: the object itself; of a type without stored properties every one. A value with stored properties cannot be
-    /// told from others of its type and stays; leave it out of ``coders`` instead.
+    /// Removes a coder. A class instance is removed by identity; for a value type without stored properties, every coder of the type is removed. A
+    /// value with stored properties cannot be identified and stays; leave it out of ``coders`` instead.
     public func remove(_ coder: any ImageCoder) {
         let identity = CoderIdentity(coder)
         let former = list.withLock { list in
             defer { list.coders.removeAll { CoderIdentity($0) == identity } }
             return list.coders
         }
-        // A coder may go with this, outside the lock.
+        // The coder may be released here, outside the lock.
         withExtendedLifetime(former) {}
     }
 
-    /// Whether any coder takes the data.
+    /// Returns whether any coder decodes the data.
     public func canDecode(_ data: Data) -> Bool { coders.contains { $0.canDecode(data) } }
 
-    /// Asks the first coder that takes the data.
+    /// Reads the properties with the first coder that takes the data.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
         try coder(for: data, limits: limits).properties(of: data, limits: limits)
     }
 
-    /// What the first coder that takes the data needs.
+    /// Returns the memory cost according to the first coder that takes the data.
     public func memoryNeed(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> DecodeMemoryNeed {
         try coder(for: data, limits: options.limits).memoryNeed(of: data, options: options)
     }
 
-    /// Decodes with the first coder that takes the data; its answer is final.
+    /// Decodes with the first coder that takes the data. If it fails, no other coder is tried.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         try coder(for: data, limits: options.limits).decode(data, options: options)
     }
 
-    /// Opens an animation with the first coder that takes the data and knows animations.
+    /// Opens an animation with the first coder that takes the data and supports animations.
     ///
-    /// - Throws: also ``WebImageError/Code/unsupportedFormat`` when there is none.
+    /// - Throws: also ``WebImageError/Code/unsupportedFormat`` without such a coder.
     public func animation(
         of data: Data,
         options: ImageDecodeOptions
     ) throws(WebImageError) -> any AnimatedImageProvider {
-        // Says what is wrong with the data, if that is it.
+        // Throws a more specific error if no coder takes the data at all.
         _ = try coder(for: data, limits: options.limits)
         let coders = coders.compactMap { $0 as? any AnimatedImageCoder }
         guard let coder = coders.last(where: { $0.canDecode(data) }) else {
-            throw WebImageError(.unsupportedFormat, "no coder opens animations of \(ImageFormat(detecting: data))")
+            throw WebImageError(.unsupportedFormat, "no coder decodes animations in \(ImageFormat(detecting: data))")
         }
         return try coder.animation(of: data, options: options)
     }
 
-    /// Whether any coder writes the format.
+    /// Returns whether any coder writes the format.
     public func canEncode(to format: ImageFormat) -> Bool { coders.contains { $0.canEncode(to: format) } }
 
     /// Encodes with the first coder that writes the format; `.undefined` means PNG with alpha and JPEG without.
@@ -123,11 +124,11 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
         return try coder.encode(image, to: target, options: options)
     }
 
-    /// Whether any coder writes animations in the format.
+    /// Returns whether any coder writes animations in the format.
     public func canEncodeAnimation(to format: ImageFormat) -> Bool { animationEncoder(of: format) != nil }
 
-    /// Encodes an animation with the first coder that writes such; `.undefined` means WebP, or GIF where no coder
-    /// writes animated WebP.
+    /// Encodes an animation with the first coder that writes animations in the format; `.undefined` means WebP, or GIF if no coder writes
+    /// animated WebP.
     ///
     /// - Throws: also ``WebImageError/Code/unsupportedFormat`` for more than one frame in a format without animations.
     public func encode(
@@ -148,7 +149,7 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
     }
 
     private func coder(for data: Data, limits: ImageLimits) throws(WebImageError) -> any ImageCoder {
-        guard !data.isEmpty else { throw WebImageError(.badImageData, "there is no data") }
+        guard !data.isEmpty else { throw WebImageError(.badImageData, "the data is empty") }
         guard data.count <= limits.maximumEncodedByteCount else {
             throw .limitExceeded(
                 "maximumEncodedByteCount",
@@ -159,7 +160,7 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
         guard let coder = coders.last(where: { $0.canDecode(data) }) else {
             let format = ImageFormat(detecting: data)
             if format == .undefined {
-                throw WebImageError(.badImageData, "the data is not a picture of a known format")
+                throw WebImageError(.badImageData, "the data is not an image of a known format")
             }
             throw WebImageError(.unsupportedFormat, "no coder is registered for \(format)")
         }
@@ -168,7 +169,7 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
 }
 
 extension ImageCodersManager: PlacedCoder {
-    /// The queue of the coder that takes the data, if that decodes outside this process.
+    /// Returns the queue of the coder that takes the data, if that coder decodes outside this process.
     package func queue(for data: Data) -> WorkQueue? {
         (coders.last { $0.canDecode(data) } as? any PlacedCoder)?.queue(for: data)
     }

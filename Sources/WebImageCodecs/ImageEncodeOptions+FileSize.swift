@@ -1,17 +1,16 @@
 package import FoundationEssentials
 
 extension ImageEncodeOptions {
-    /// Encodes with these options, or, with ``maxFileSize``, in the best quality whose result is not bigger.
+    /// Encodes with these options. With ``maxFileSize``, searches for the highest quality whose result is not larger.
     ///
-    /// Bigger qualities are taken to give more bytes, which holds but for a few bytes: the result is within the limit in any
-    /// case, and at most a step or two from the best.
+    /// The search assumes that a higher quality gives more bytes, which holds except for a few bytes. The result is always within the limit, and at
+    /// most a step or two below the best quality.
     ///
     /// - Parameters:
-    ///   - isLossless: whether quality changes nothing, so that there is nothing to search.
-    ///   - encode: makes the bytes with a ``compressionQuality`` of the search. Called once without a limit, up to eight times
-    ///     with one; never for longer than it takes to know.
-    /// - Throws: what `encode` throws; ``WebImageError/Code/limitExceeded`` naming `maxFileSize`, with the fewest bytes found,
-    ///   when that is too many.
+    ///   - isLossless: the quality has no effect, so there is nothing to search.
+    ///   - encode: encodes with the ``compressionQuality`` that the search tries. Called once without a limit, at most eight times with one.
+    /// - Throws: the errors of `encode`; ``WebImageError/Code/limitExceeded`` naming `maxFileSize` when even the smallest result is too large, with
+    ///   the size of that result.
     package func withinFileSize(
         isLossless: Bool = false,
         _ encode: (ImageEncodeOptions) throws(WebImageError) -> Data
@@ -24,7 +23,7 @@ extension ImageEncodeOptions {
         guard best.count > maxFileSize else { return best }
         var fewest = best.count
         var found: Data?
-        // Hundredths; those from `high` on are too much.
+        // In hundredths. Qualities from `high` on are too large.
         var (low, high) = (0, isLossless ? 0 : 100)
         while low < high {
             let middle = (low + high) / 2

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// What the bytes of a decoder's rows mean.
+/// The meaning of the bytes in a decoder's rows.
 package enum ScanlineLayout: Sendable, Hashable {
     /// One byte: grey.
     case gray8
@@ -8,14 +8,13 @@ package enum ScanlineLayout: Sendable, Hashable {
     case rgb8
     /// Four bytes: red, green, blue, alpha; not premultiplied.
     case rgba8
-    /// Four bytes: cyan, magenta, yellow, black; 0 is no ink.
+    /// Four bytes: cyan, magenta, yellow, black; 0 means no ink.
     case cmyk8
     /// Four bytes: blue, green, red, alpha; premultiplied, in sRGB. For decoders that write the final pixels themselves;
     /// a source of this layout has no colour profile.
     case bgra8Premultiplied
-    /// Four floats: red, green, blue, alpha; not premultiplied. 0...1 are the numbers of the file, which stand for what
-    /// ``ScanlineSource/colorProfile`` or ``ScanlineSource/color`` say. For pictures of more than 8 bits that keep them, and for high
-    /// dynamic range.
+    /// Four floats: red, green, blue, alpha; not premultiplied. 0...1 is the range of the file's numbers; ``ScanlineSource/colorProfile`` or
+    /// ``ScanlineSource/color`` define their meaning. For images that keep more than 8 bits, and for high dynamic range.
     case rgbaFloat
 
     package var bytesPerPixel: Int {
@@ -28,23 +27,22 @@ package enum ScanlineLayout: Sendable, Hashable {
     }
 }
 
-/// A decoder that hands out the rows of one picture, top row first, each once.
+/// A decoder that returns the rows of one image, each once, from the top.
 ///
-/// Formats that are stored row by row decode on demand, so that a thumbnail needs a few rows of memory and not a picture;
-/// others decode as a whole and hand out rows of that.
+/// Formats that are stored row by row decode on demand, so a thumbnail needs memory for a few rows only. Other formats decode the complete image and
+/// return rows of it.
 package protocol ScanlineSource: AnyObject {
-    /// Width in pixels of the rows handed out: of the stored picture, or less if the decoder scales.
+    /// The width of the returned rows in pixels: that of the stored image, or less if the decoder scales.
     var width: Int { get }
-    /// Number of rows.
+    /// The number of rows.
     var height: Int { get }
-    /// How much of `width` and `height` the picture covers: a decoder that scales rounds up, and its last column and row
-    /// may then be only partly picture. By default all.
+    /// The part of `width` and `height` that the image covers. A decoder that scales rounds up, so the image may cover its last column and row only
+    /// partly. By default everything.
     var extent: (width: Double, height: Double) { get }
     var layout: ScanlineLayout { get }
-    /// The embedded ICC profile, nil for sRGB.
+    /// The embedded ICC profile; nil for sRGB.
     var colorProfile: Data? { get }
-    /// What the numbers of ``ScanlineLayout/rgbaFloat`` stand for when there is no profile, nil for sRGB. By default nil; other
-    /// layouts do not look at it.
+    /// The colour space of ``ScanlineLayout/rgbaFloat`` rows without a profile; nil, the default, for sRGB. Ignored for other layouts.
     var color: SourceColor? { get }
 
     /// Writes the next `count` rows to `base`, `bytesPerRow` apart.

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Finds the orientation in an XMP packet, for files whose EXIF says nothing of it: previewers of macOS write PNG files like that
-/// when a user turns a picture.
+/// Finds the orientation in an XMP packet, for files without an EXIF orientation. Previewers of macOS write such PNG files when a user rotates an
+/// image.
 package enum XMPOrientation {
-    /// No packet is looked at beyond it.
+    /// The search stops after this many bytes of a packet.
     private static let maximumByteCount = 1 << 20
 
-    /// The value of the first `tiff:Orientation`, an attribute or an element; nil when there is none from 1 to 8.
+    /// Returns the value of the first `tiff:Orientation`, an attribute or an element; nil if it is missing or not from 1 to 8.
     package static func read(packet: UnsafeRawBufferPointer) -> ImageOrientation? {
         let name: StaticString = "tiff:Orientation"
         let length = name.utf8CodeUnitCount
@@ -23,7 +23,7 @@ package enum XMPOrientation {
         return nil
     }
 
-    /// `="6"` with space around the sign and either quote, or `>6</`, as what follows the name.
+    /// Parses what follows the name: `="6"` with optional space around the sign and either quote, or `>6</`.
     private static func value(after name: Slice<UnsafeRawBufferPointer>) -> Int? {
         var text = name.prefix(64)
         func skipSpace() { text = text.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) } }

@@ -17,10 +17,10 @@ import WebImageIsolation
     import WebImageJPEGXL
 #endif
 
-/// All formats that are separate products: TIFF, SVG, AVIF, HEIF and JPEG XL, without those whose library was missing when the
-/// package was built.
+/// The formats that are separate products: TIFF, SVG, AVIF, HEIF and JPEG XL. Formats whose library was missing when the package was built are left
+/// out.
 public enum WebImageFormats {
-    /// A coder of each format, in the order in which they are registered.
+    /// A coder for each format, in the order in which they are registered.
     public static var coders: [any ImageCoder] {
         var coders: [any ImageCoder] = []
         #if WEBIMAGE_TIFF
@@ -42,19 +42,19 @@ public enum WebImageFormats {
     }
 
     #if WEBIMAGE_SVG
-        /// Draws in workers: librsvg cannot be stopped, and bounds neither its time nor its memory.
+        /// Decodes in worker processes: librsvg cannot be cancelled, and limits neither its time nor its memory.
         private static let svg = IsolatedImageCoder(
             DecodeIsolation(formats: [.svg]),
             base: SVGCoder(),
-            advice: "SVG is drawn in this process only by SVGCoder(maximumInProcessByteCount:)"
+            advice: "to draw SVG in this process, use SVGCoder(maximumInProcessByteCount:)"
         )
     #endif
 
-    /// Registers the coders of all formats. Those that are registered already stay where they are, so a second call changes nothing.
+    /// Registers the coders of all formats. Coders that are already registered stay where they are, so the call is idempotent.
     ///
-    /// SVG is decoded in worker processes, also by managers whose ``WebImage/WebImageManager/decoding`` is `.inProcess`: the program needs a
-    /// worker (``WebImage/DecodeWorker``). Without one each SVG ends with ``WebImage/WebImageError/Code/decoderUnavailable``. To draw small
-    /// documents in this process, add `SVGCoder(maximumInProcessByteCount:)` to the manager, before or after this call.
+    /// SVG is decoded in worker processes, also by managers whose ``WebImage/WebImageManager/decoding`` is `.inProcess`: the program needs a worker
+    /// (``WebImage/DecodeWorker``). Without one, each SVG fails with ``WebImage/WebImageError/Code/decoderUnavailable``. To draw small documents in
+    /// this process, add `SVGCoder(maximumInProcessByteCount:)` to the manager, before or after this call.
     ///
     /// - Parameter manager: where to register them; the shared manager by default.
     public static func registerAll(in manager: ImageCodersManager = .shared) {

@@ -1,13 +1,13 @@
 import CPixels
 import Glibc
 
-/// The pixels that frames are drawn on: premultiplied BGRA, transparent at first.
+/// The pixels that frames are drawn on: premultiplied BGRA, initially transparent.
 struct AnimationCanvas {
     private var bitmap: Bitmap
-    /// What the rectangle of the frame that was drawn last held before, and where it lies.
+    /// The rectangle of the last drawn frame, and its pixels before that frame.
     private var saved: (pixels: Bitmap, area: Area)?
 
-    /// A part of the canvas; not empty.
+    /// A non-empty part of the canvas.
     private struct Area {
         var x: Int
         var y: Int
@@ -21,7 +21,7 @@ struct AnimationCanvas {
         clear()
     }
 
-    /// The same pixels in other memory: that of `spare`, a canvas of the same size that nobody uses any more, or new.
+    /// Returns a copy of the canvas, in new memory or in that of `spare`, a canvas of the same size that is no longer used.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     func copy(into spare: AnimationCanvas? = nil) throws(WebImageError) -> AnimationCanvas {
@@ -31,7 +31,7 @@ struct AnimationCanvas {
         } else {
             copy.bitmap = try .allocate(width: bitmap.width, height: bitmap.height, pixelFormat: bitmap.pixelFormat)
         }
-        // What was saved is never written again.
+        // Saved pixels are never written again, so the copy can share them.
         memcpy(copy.bitmap.mutableRow(0), bitmap.mutableRow(0), bitmap.bytesPerRow * bitmap.height)
         return copy
     }
@@ -42,9 +42,9 @@ struct AnimationCanvas {
         for row in 0..<bitmap.height { memset(bitmap.mutableRow(row), 0, bitmap.width * 4) }
     }
 
-    /// Draws the pixels of a frame, as far as they lie on the canvas.
+    /// Draws the pixels of a frame, clipped to the canvas.
     ///
-    /// - Parameter saves: keep what is there for ``restore()``.
+    /// - Parameter saves: keep the covered pixels for ``restore()``.
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     mutating func draw(_ pixels: Bitmap, _ frame: AnimationFrame, saves: Bool) throws(WebImageError) {
         if pixels.pixelFormat == .rgbaHalfPremultiplied {
@@ -62,7 +62,7 @@ struct AnimationCanvas {
             case .rgb8: cpixels_rgb_to_bgra(source, target, area.width)
             case .bgra8Premultiplied where frame.replaces: memcpy(target, source, area.width * 4)
             case .bgra8Premultiplied: cpixels_bgra_over_bgra(source, target, area.width)
-            // Made 8 bits above.
+            // Converted to 8 bits above.
             case .rgbaHalfPremultiplied: break
             }
         }
@@ -75,14 +75,14 @@ struct AnimationCanvas {
         for row in 0..<area.height { memset(pointer(area, row), 0, area.width * 4) }
     }
 
-    /// Brings back what the frame that was drawn last has hidden.
+    /// Restores the pixels that the last drawn frame has covered.
     mutating func restore() {
         guard let (pixels, area) = saved else { return }
         for row in 0..<area.height { memcpy(pointer(area, row), pixels.mutableRow(row), area.width * 4) }
         saved = nil
     }
 
-    /// A copy of what is seen, of another size if that is asked for; without alpha if there is none.
+    /// Returns a copy of the canvas at the given size, without alpha if it is opaque.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     func picture(
@@ -102,7 +102,7 @@ struct AnimationCanvas {
         for row in 0..<height {
             let source = sized.mutableRow(row).assumingMemoryBound(to: UInt8.self)
             let target = result.mutableRow(row).assumingMemoryBound(to: UInt8.self)
-            // Opaque pixels are what they are on any colour.
+            // Opaque pixels look the same on any colour.
             if isOpaque {
                 cpixels_bgra_onto_color(source, target, width, 0, 0, 0)
             } else {
@@ -116,7 +116,7 @@ struct AnimationCanvas {
         bitmap.mutableRow(area.y + row).advanced(by: area.x * 4).assumingMemoryBound(to: UInt8.self)
     }
 
-    /// The part of a frame that lies on the canvas.
+    /// Returns the part of a frame that lies on the canvas.
     private func area(of frame: AnimationFrame) -> Area? {
         let (x, y) = (max(frame.left, 0), max(frame.top, 0))
         let width = min(frame.left + frame.width, bitmap.width) - x

@@ -1,26 +1,27 @@
-/// How one frame of an animation lies on the canvas, and what becomes of it.
+/// The place of one frame of an animation on the canvas, and its disposal.
 package struct AnimationFrame: Sendable, Hashable {
-    /// What becomes of the frame's rectangle when its time is over.
+    /// The treatment of the frame's rectangle at the end of its duration.
     package enum Disposal: Sendable, Hashable {
-        /// It stays.
+        /// The frame stays.
         case keep
-        /// It becomes transparent.
+        /// The rectangle becomes transparent.
         case background
-        /// What was there before the frame comes back.
+        /// The pixels before the frame are restored.
         case previous
     }
 
-    /// Where the frame lies, in pixels of the canvas; parts of it may lie outside.
+    /// The frame's rectangle in pixels of the canvas; parts of it may lie outside.
     package var left = 0
     package var top = 0
     package var width: Int
     package var height: Int
-    /// How long it is shown, in seconds.
+    /// The duration in seconds.
     package var duration: Double
     package var disposal = Disposal.keep
-    /// Whether its pixels, transparent ones too, take the place of what is there, instead of lying over it.
+    /// A Boolean value that indicates whether all pixels, including transparent ones, replace those below instead of being blended over
+    /// them.
     package var replaces = false
-    /// Whether none of its pixels can be transparent.
+    /// A Boolean value that indicates whether none of the pixels can be transparent.
     package var isOpaque = false
 
     package init(
@@ -43,7 +44,7 @@ package struct AnimationFrame: Sendable, Hashable {
         self.isOpaque = isOpaque
     }
 
-    /// Whether it hides all of a canvas of that size.
+    /// Returns whether the frame covers all of a canvas of that size.
     package func covers(width: Int, height: Int) -> Bool {
         left <= 0 && top <= 0 && left + self.width >= width && top + self.height >= height
     }

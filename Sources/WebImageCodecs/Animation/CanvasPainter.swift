@@ -1,30 +1,30 @@
-/// Draws the frames of an animation on a canvas, each on what the ones before it have left, and goes to another frame by the shortest
-/// way: on from where it is, from a canvas on its shelf, or from the nearest frame that needs none before it.
+/// Draws the frames of an animation on a canvas, each over the result of the frames before it. It reaches another frame with the fewest steps: from
+/// the current frame, from a cached canvas, or from the nearest frame that does not depend on earlier ones.
 struct CanvasPainter {
     private let script: CompositionScript
     private let shelfCapacity: Int
     private var canvas: AnimationCanvas?
-    /// The frame that is seen on the canvas; nil when the canvas holds nothing of use.
+    /// The frame that the canvas shows; nil when the canvas holds nothing usable.
     private(set) var current: Int?
     private var shelf: CanvasShelf<AnimationCanvas>
-    /// Where it goes from elsewhere, and where it is still to leave marks on the way.
+    /// The frame that is being drawn from elsewhere, and the remaining frames on the way at which to cache a keyframe.
     private var way: (target: Int, marks: [Int])?
-    /// Whether the last step was one back.
+    /// A Boolean value that indicates whether the last step was one frame back.
     private var wentBack = false
 
-    /// - Parameter byteCount: the most bytes of canvases on the shelf.
+    /// - Parameter byteCount: the maximum number of bytes of cached canvases.
     init(_ script: CompositionScript, byteCount: Int) {
         self.script = script
-        // What a frame has hidden goes with its canvas.
+        // A canvas also keeps the pixels that its frame has covered.
         let canvasByteCount = script.width * script.height * 4 * (script.restores ? 2 : 1)
         shelfCapacity = CanvasShelf<AnimationCanvas>.capacity(canvasByteCount: canvasByteCount, byteCount: byteCount)
         shelf = CanvasShelf(capacity: shelfCapacity)
     }
 
-    /// Canvases on the shelf.
+    /// The number of cached canvases.
     var shelfCount: Int { shelf.count }
 
-    /// Lets go of the canvases on the shelf, and of the current one unless it is to stay.
+    /// Releases the cached canvases, and the current one unless `keepsCurrent`.
     mutating func release(keepsCurrent: Bool) {
         shelf = CanvasShelf(capacity: shelfCapacity)
         way = nil
@@ -32,7 +32,7 @@ struct CanvasPainter {
         (canvas, current) = (nil, nil)
     }
 
-    /// Goes where the drawing of a frame begins; nothing is decoded.
+    /// Selects the canvas from which to draw a frame; nothing is decoded.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     mutating func head(for index: Int) throws(WebImageError) {
@@ -43,11 +43,12 @@ struct CanvasPainter {
         if let current, current >= beginning, current <= index, onShelf.map({ $0.index <= current }) ?? true {
             return goOn(from: current, to: index)
         }
-        // Who goes back frame by frame to where nobody waited does not come here again.
+        // A player that steps back frame by frame does not return here, so its canvas is not parked; unless another player has parked one
+        // on the way.
         let isBack = current == index + 1
         let goesBack = isBack && wentBack && onShelf?.isMark ?? true
         wentBack = isBack
-        // Before another one is put there, which may drive it out.
+        // Taken before the current canvas is parked, which may evict it.
         let isTaken = onShelf.map { $0.index == index || !$0.isMark && $0.index == index - 1 } ?? false
         let kept = onShelf.flatMap { isTaken ? shelf.take($0.index) : shelf.look($0.index) }
         let spare = leave(parks: !goesBack)
@@ -56,7 +57,8 @@ struct CanvasPainter {
         beginWay(from: current ?? beginning, to: index)
     }
 
-    /// Goes forward. A leap leaves a copy: someone else may have got there frame by frame.
+    /// Starts drawing forward from the current frame. A jump leaves a copy of the canvas: another player may have reached this place frame
+    /// by frame.
     private mutating func goOn(from place: Int, to index: Int) {
         wentBack = false
         beginWay(from: place, to: index)
@@ -64,15 +66,15 @@ struct CanvasPainter {
         shelf.park(copy, at: place)
     }
 
-    /// Whoever goes to a frame may go back from there. One frame further nothing can be left.
+    /// Starts the way to a frame, from which the caller may step back later. The way to the next frame has no place for a keyframe.
     private mutating func beginWay(from place: Int, to index: Int) {
         way = (index, index - place > 1 || current == nil ? shelf.beginWay(from: place, to: index) : [])
     }
 
-    /// Draws one more frame on the way to one for which ``head(for:)`` was called.
+    /// Draws one more frame on the way to the one for which ``head(for:)`` was called.
     ///
-    /// - Returns: whether it is seen now.
-    /// - Throws: what `decode` throws, and then the canvas is as it was; ``WebImageError/Code/outOfMemory``.
+    /// - Returns: whether the canvas now shows that frame.
+    /// - Throws: the errors of `decode`, with the canvas unchanged; ``WebImageError/Code/outOfMemory``.
     mutating func step(
         to index: Int,
         decode: (_ index: Int) throws(WebImageError) -> Bitmap
@@ -80,11 +82,11 @@ struct CanvasPainter {
         guard current != index else { return true }
         let next = current.map { $0 + 1 } ?? script.beginning(for: index)
         let frame = script.frames[next]
-        // Nothing is stored of an empty one.
+        // An empty frame has no stored pixels.
         let pixels = frame.width > 0 && frame.height > 0 ? try decode(next) : nil
         var canvas = try usableCanvas()
         let steps = script.steps(to: next, from: current)
-        // Until all is drawn it shows nothing of use.
+        // The canvas holds nothing usable until all steps are done.
         (self.canvas, current) = (canvas, nil)
         for step in steps {
             switch step {
@@ -100,7 +102,7 @@ struct CanvasPainter {
         return next == index
     }
 
-    /// A copy of what is seen; nil when that is not the frame.
+    /// Returns a copy of the canvas; nil when it does not show the frame.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     func picture(
@@ -114,9 +116,9 @@ struct CanvasPainter {
         return try canvas.picture(width: width, height: height, isOpaque: isOpaque, quality: quality)
     }
 
-    /// Puts the canvas on the shelf if frames after it need it.
+    /// Caches the canvas if later frames depend on it.
     ///
-    /// - Returns: the canvas if it was of no more use.
+    /// - Returns: the canvas if it is of no more use.
     private mutating func leave(parks: Bool) -> AnimationCanvas? {
         defer { (canvas, current) = (nil, nil) }
         guard let canvas, let current, parks, shelf.capacity > 0, script.isNeededLater(current) else { return canvas }
@@ -132,7 +134,7 @@ struct CanvasPainter {
     private mutating func leaveMark() {
         guard let (target, marks) = way, let current, marks.first == current else { return }
         way = (target, Array(marks.dropFirst()))
-        // It saves time only, so it does not matter if there is no memory for it.
+        // A keyframe only saves time, so running out of memory for it is ignored.
         guard let copy = try? canvas?.copy() else { return }
         shelf.leave(copy, at: current)
     }

@@ -1,28 +1,27 @@
-/// Canvases as they were at frames other than the current one, so that drawing can go on from there. Pure; a canvas is whatever
-/// `Canvas` is.
+/// A cache of canvases at frames other than the current one, from which drawing can continue. Independent of pixels: `Canvas` can be any type.
 ///
-/// Some are *parked*: the canvas was there and has been taken elsewhere. It is taken back when the frame after it is wanted, by a
-/// second player that is elsewhere in the animation, or by a variant of it. Those that were not wanted for longest go first. Others
-/// are *marks*, copies left on the way to a frame, because who goes backwards wants those before it next. When there are too many,
-/// those go first that have long been on nobody's way, then those that are the least work to draw again. Each kind has half of the
-/// places, so that neither drives the other out.
+/// Some canvases are *parked*: the current canvas when drawing moved elsewhere. A parked canvas is taken back when the frame after it is requested,
+/// by a second player at another position of the animation or by a variant of it. The least recently used is evicted first. Others are *marks*:
+/// keyframes copied on the way to a frame, because a player that steps backwards needs the frames before it next. Of too many marks, those that have
+/// not been on a way for long are evicted first, then those that are the cheapest to redraw. Each kind has half of the capacity, so neither evicts
+/// the other.
 struct CanvasShelf<Canvas> {
     private struct Item {
         var canvas: Canvas
         var lastUse: UInt64
     }
 
-    /// The most canvases on the shelf.
+    /// The maximum number of cached canvases.
     let capacity: Int
     private var parked: [Int: Item] = [:]
     private var marks: [Int: Item] = [:]
     private var useCount: UInt64 = 0
-    /// Ways that were begun. For marks the time of the last use is told in these.
+    /// The number of ways begun. A mark's last use is a value of this counter.
     private var wayCount: UInt64 = 0
 
     init(capacity: Int) { self.capacity = max(capacity, 0) }
 
-    /// How many canvases of a size fit into so many bytes; never very many.
+    /// Returns how many canvases of a size fit into so many bytes, at most 16.
     static func capacity(canvasByteCount: Int, byteCount: Int) -> Int {
         canvasByteCount > 0 ? min(max(byteCount, 0) / canvasByteCount, 16) : 0
     }
@@ -31,25 +30,25 @@ struct CanvasShelf<Canvas> {
     private var parkingCapacity: Int { capacity - capacity / 2 }
     private var markCapacity: Int { capacity / 2 }
 
-    /// The canvas nearest to a frame, at it or before it but not before `beginning`.
+    /// Returns the canvas nearest to a frame, at it or before it but not before `beginning`.
     func nearest(to index: Int, from beginning: Int) -> (index: Int, isMark: Bool)? {
         let inRange = { (place: Int) in place >= beginning && place <= index }
         let mark = marks.keys.lazy.filter(inRange).max()
         let other = parked.keys.lazy.filter(inRange).max()
         guard let nearest = [mark, other].compactMap(\.self).max() else { return nil }
-        // A parked one is not copied.
+        // A parked canvas is preferred: it is not copied.
         return (nearest, nearest != other)
     }
 
-    /// Takes a canvas off the shelf; a parked one if there are two of the same frame.
+    /// Removes and returns a canvas; the parked one if there are two of the same frame.
     mutating func take(_ index: Int) -> Canvas? {
         (parked.removeValue(forKey: index) ?? marks.removeValue(forKey: index))?.canvas
     }
 
-    /// Looks at a canvas, which stays.
+    /// Returns a canvas, which stays in the cache.
     func look(_ index: Int) -> Canvas? { (parked[index] ?? marks[index])?.canvas }
 
-    /// Puts a canvas away. Its pixels must not be changed as long as it is here.
+    /// Parks a canvas. Its pixels must not be changed while it is cached.
     mutating func park(_ canvas: Canvas, at index: Int) {
         guard capacity > 0 else { return }
         useCount += 1
@@ -61,14 +60,14 @@ struct CanvasShelf<Canvas> {
 
     /// Begins a way from one frame to a later one.
     ///
-    /// - Returns: the frames at which marks are to be left, in order.
+    /// - Returns: the frames at which to leave marks, in order.
     mutating func beginWay(from start: Int, to target: Int) -> [Int] {
         guard markCapacity > 0 else { return [] }
         wayCount += 1
         for index in marks.keys where index <= start { marks[index]?.lastUse = wayCount }
         let free = markCapacity - marks.values.count { !isStale($0) }
         guard free <= 0 else { return Self.positions(from: start, to: target, count: free) }
-        // Where all marks are in use, a few may still be worth more than the least of them.
+        // If all marks are in use, a few new ones may still save more work than the cheapest of them.
         let gaps = gaps()
         let least = gaps.values.min() ?? 0
         var last = start
@@ -78,7 +77,7 @@ struct CanvasShelf<Canvas> {
         }
     }
 
-    /// Leaves a mark on a way.
+    /// Adds a mark.
     mutating func leave(_ canvas: Canvas, at index: Int) {
         guard markCapacity > 0 else { return }
         marks[index] = Item(canvas: canvas, lastUse: wayCount)
@@ -92,7 +91,7 @@ struct CanvasShelf<Canvas> {
 
     private func isStale(_ mark: Item) -> Bool { mark.lastUse + 32 < wayCount }
 
-    /// For each mark the frames that have to be drawn from the one before it, were it not there.
+    /// Returns the cost of each mark: the frames to draw from the mark before it if it was missing.
     private func gaps() -> [Int: Int] {
         var last = -1
         var gaps: [Int: Int] = [:]
@@ -103,11 +102,11 @@ struct CanvasShelf<Canvas> {
         return gaps
     }
 
-    /// Where to leave `count` marks between two frames, so that going back from the second one to the first, frame by frame and each
-    /// time from the nearest mark, takes the fewest steps. The marks that have been passed are free for smaller ways.
+    /// Returns where to leave `count` marks between two frames, so that stepping back from the second to the first, each time from the nearest mark,
+    /// draws the fewest frames. Marks that have been passed are reused for shorter ways.
     ///
-    /// With c marks and no frame drawn more than r times, a way has at most (c + r + 1 over r) frames, of which r / (c + r + 1) lie
-    /// before the first mark. With as many marks as the way's length has binary digits that is about halving.
+    /// With c marks and no frame drawn more than r times, a way has at most (c + r + 1 over r) frames, of which r / (c + r + 1) lie before the first
+    /// mark. With as many marks as the way's length has binary digits, this is about halving.
     static func positions(from start: Int, to target: Int, count: Int) -> [Int] {
         var result: [Int] = []
         var begin = start

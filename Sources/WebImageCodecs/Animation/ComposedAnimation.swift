@@ -1,15 +1,14 @@
 package import FoundationEssentials
 
-/// The frames of a format that stores parts of pictures: decodes the parts and draws them on one canvas.
+/// The frames of a format that stores frames as parts of the canvas. Decodes the parts and draws them on one canvas.
 ///
-/// Holds the encoded bytes and one canvas, however many frames there are. When frames are not asked for one after the other, it keeps
-/// some canvases of other moments too, of at most 32 MiB together. Frames are made one after the other; who asks for another at the
-/// same time waits.
+/// Holds the encoded bytes and one canvas, independent of the number of frames. When frames are not requested in order, it also caches canvases at
+/// other frames, of at most 32 MiB together. Frames are drawn one at a time; concurrent requests wait.
 package final class ComposedAnimation: GradualAnimation {
-    /// Decodes the pixels of one frame's rectangle, as they are stored.
+    /// Decodes the stored pixels of one frame's rectangle.
     package typealias Decode = @Sendable (_ index: Int) throws(WebImageError) -> Bitmap
 
-    /// The most bytes of canvases beside the one that is drawn on.
+    /// The maximum number of bytes of cached canvases.
     static let shelfByteCount = 32 << 20
 
     package let animatedImageData: Data?
@@ -20,16 +19,16 @@ package final class ComposedAnimation: GradualAnimation {
     private let options: ImageDecodeOptions
     private let decode: Decode
     private let decoderByteCount: Int
-    // Held while a frame is made: the next one is drawn on what it leaves.
+    // Held while a frame is drawn: the next one is drawn over its result.
     private let painter: Lock<CanvasPainter>
-    /// How many play it. Nobody waits for this lock.
+    /// The number of players. This lock is only held briefly.
     private let playerCount = Lock(0)
 
     /// - Parameters:
-    ///   - frames: all that the file has; with ``ImageDecodeOptions/decodeFirstFrameOnly`` the rest is left out.
-    ///   - properties: what the header says; its size is that of the canvas.
-    ///   - decoderByteCount: the most that `decode` takes beside what it returns.
-    ///   - decode: called on the thread that asks for a frame.
+    ///   - frames: all frames of the file; with ``ImageDecodeOptions/decodeFirstFrameOnly`` the rest is left out.
+    ///   - properties: the properties from the header; their size is that of the canvas.
+    ///   - decoderByteCount: the maximum number of bytes that `decode` allocates beside its result.
+    ///   - decode: called on the thread that requests a frame.
     /// - Throws: ``WebImageError/Code/limitExceeded``.
     package init(
         _ data: Data,
@@ -41,10 +40,10 @@ package final class ComposedAnimation: GradualAnimation {
     ) throws(WebImageError) {
         var properties = properties
         if options.decodeFirstFrameOnly { (properties.frameCount, properties.loopCount) = (1, 0) }
-        // Whatever the file holds, the canvas has 8 bits.
+        // The canvas always has 8 bits, whatever the file holds.
         (properties.bitsPerComponent, properties.isHighDynamicRange) = (8, false)
         plan = try DecodePlan.make(for: properties, options: options)
-        // The canvas has the size of the file, whatever size is asked for.
+        // The canvas has the size of the file, even if a smaller size is requested.
         let canvasByteCount = properties.width * properties.height * 4
         try options.limits.check(decodedByteCount: canvasByteCount)
         animatedImageData = data
@@ -64,7 +63,7 @@ package final class ComposedAnimation: GradualAnimation {
 
     package var frameCount: Int { script.frames.count }
 
-    /// Canvases that are kept beside the current one.
+    /// The number of cached canvases beside the current one.
     var keptCanvasCount: Int { painter.withLock { $0.shelfCount } }
 
     package func duration(at index: Int) -> Double {
@@ -79,7 +78,7 @@ package final class ComposedAnimation: GradualAnimation {
 
     package func frame(at index: Int, while goesOn: () -> Bool) throws(WebImageError) -> Image? {
         guard script.frames.indices.contains(index) else {
-            throw WebImageError(.badImageData, "there is no frame \(index) in an animation of \(frameCount)")
+            throw WebImageError(.badImageData, "frame index \(index) is out of range (frame count \(frameCount))")
         }
         let pixels = try painter.withLock { (painter) throws(WebImageError) in
             try picture(of: index, by: &painter, while: goesOn)
@@ -124,7 +123,7 @@ package final class ComposedAnimation: GradualAnimation {
         painter.withLock { $0.release(keepsCurrent: isPlaying) }
     }
 
-    /// Each frame is a picture of its own.
+    /// Metadata of a frame as a still image.
     private var metadata: ImageMetadata {
         var metadata = ImageAssembler.metadata(properties, plan, options)
         (metadata.frameCount, metadata.loopCount) = (1, 0)
@@ -133,14 +132,15 @@ package final class ComposedAnimation: GradualAnimation {
 }
 
 extension ComposedAnimation: MeasuredAnimation {
-    /// The canvas stays, with what frames are drawn on that give it back. Not counted: canvases of other moments.
+    /// The memory cost of a frame. Kept: the canvas, and the covered pixels if frames restore them. Cached canvases at other frames are not
+    /// counted.
     package var frameMemoryNeed: FrameMemoryNeed? {
         let canvas = AssemblyNeed.block(script.width * script.height * 4)
         let part = script.frames.reduce(0) { max($0, AssemblyNeed.block($1.width * $1.height * 4)) }
         let need = DecodeMemoryNeed.composed(properties, plan, options, decoder: part + decoderByteCount)
         let once = FrameMemoryNeed(need, keeping: canvas)
         guard script.restores else { return once }
-        // What a frame hides is at most as much as the frame.
+        // A frame covers at most its own rectangle.
         return FrameMemoryNeed(
             keptByteCount: once.keptByteCount + part,
             workingByteCount: once.workingByteCount,

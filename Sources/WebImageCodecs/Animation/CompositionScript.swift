@@ -1,26 +1,26 @@
-/// What has to be done on a canvas to see a certain frame of an animation. Pure.
+/// Plans the drawing steps that make a canvas show a given frame. A pure value, without pixels.
 ///
-/// A frame shows on what the frames before it have left. Some frames need none of those, and drawing can begin at them: the
-/// first one, one that follows a canvas that was cleared, one that hides everything.
+/// A frame is drawn over the result of the frames before it. Drawing can begin at a frame that does not depend on earlier ones: the first one, one
+/// that follows a cleared canvas, one that covers everything.
 struct CompositionScript: Sendable {
-    /// Something to do with the canvas.
+    /// A drawing step.
     enum Step: Sendable, Hashable {
-        /// Make all of it transparent.
+        /// Makes the whole canvas transparent.
         case clear
-        /// Draw a frame; with `saves`, keep what its rectangle held before.
+        /// Draws a frame; with `saves`, keeps the covered pixels.
         case draw(Int, saves: Bool)
-        /// Make a frame's rectangle transparent.
+        /// Makes a frame's rectangle transparent.
         case erase(Int)
-        /// Bring back what a frame's rectangle held before it was drawn.
+        /// Restores the pixels that a frame has covered.
         case restore(Int)
     }
 
     let width: Int
     let height: Int
     let frames: [AnimationFrame]
-    /// Whether the canvas is transparent before a frame is drawn.
+    /// For each frame, whether the canvas is transparent before it is drawn.
     private let startsClear: [Bool]
-    /// For each frame, the latest one from which drawing can begin.
+    /// For each frame, the latest frame from which drawing can begin.
     private let beginnings: [Int]
 
     init(width: Int, height: Int, frames: [AnimationFrame]) {
@@ -51,29 +51,30 @@ struct CompositionScript: Sendable {
         self.beginnings = beginnings
     }
 
-    /// The latest frame from which drawing can begin to get to an existing one.
+    /// Returns the latest frame from which drawing of an existing frame can begin.
     func beginning(for index: Int) -> Int { beginnings[index] }
 
-    /// Whether another frame is drawn on what is seen with this one.
+    /// Returns whether another frame is drawn over this one's result.
     func isNeededLater(_ index: Int) -> Bool { index + 1 < frames.count && beginnings[index + 1] <= index }
 
-    /// Whether frames bring back what they have hidden, which takes as much as a canvas again.
+    /// A Boolean value that indicates whether any frame restores the pixels that it has covered, which needs up to a second canvas of
+    /// memory.
     var restores: Bool { frames.contains { $0.disposal == .previous } }
 
-    /// Whether no pixel of any frame as it is seen can be transparent.
+    /// A Boolean value that indicates whether every frame as shown is opaque.
     var isOpaque: Bool {
         guard let first = frames.first, first.isOpaque, first.covers(width: width, height: height) else { return false }
-        // What is erased shows through unless the next frame hides it, which is rare enough not to be looked for; and the first
-        // frame restored is the empty canvas.
+        // An erased rectangle shows through unless the next frame covers it; that case is too rare to check. Restoring after the first frame gives
+        // the empty canvas.
         return first.disposal == .keep
             && frames.dropFirst().allSatisfy { $0.disposal != .background && ($0.isOpaque || !$0.replaces) }
     }
 
-    /// The steps to the sight of a frame.
+    /// Returns the steps to show a frame.
     ///
-    /// - Parameter current: the frame that is seen now; nil when the canvas holds nothing of use.
-    /// - Returns: none when it is seen already. Cost: as many as frames lie between it and the nearest one before it from which
-    ///   drawing can begin, or the current one.
+    /// - Parameter current: the frame that the canvas shows; nil when it holds nothing usable.
+    /// - Returns: none when the frame is already shown. Cost: proportional to the frames between it and the current one or the nearest one before it
+    ///   from which drawing can begin.
     func steps(to index: Int, from current: Int?) -> [Step] {
         guard frames.indices.contains(index), current != index else { return [] }
         var steps: [Step] = []
@@ -101,9 +102,9 @@ struct CompositionScript: Sendable {
 }
 
 extension AnimationFrame {
-    /// Whether nothing of what was there before shows through it, nor comes back after it.
+    /// Returns whether nothing of the earlier canvas shows through the frame or is restored after it.
     fileprivate func hidesAll(width: Int, height: Int) -> Bool {
-        // What a frame hides must be there if it is to come back.
+        // A frame that restores needs the pixels below it.
         disposal != .previous && (replaces || isOpaque) && covers(width: width, height: height)
     }
 }

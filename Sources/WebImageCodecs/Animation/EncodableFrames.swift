@@ -1,5 +1,4 @@
-/// The frames of an animation as encoders want them: one at a time, upright, within the size asked for, all of one size,
-/// premultiplied BGRA.
+/// The frames of an animation as encoders need them: one at a time, upright, within the requested size, all of the same size, premultiplied BGRA.
 package struct EncodableFrames {
     package let animation: any AnimatedImageProvider
     package let options: ImageEncodeOptions
@@ -13,11 +12,11 @@ package struct EncodableFrames {
 
     package var count: Int { animation.frameCount }
 
-    /// How often the result plays; 0 is for ever.
+    /// The loop count of the result; 0 means infinite.
     package var loopCount: Int { max(options.loopCount ?? animation.loopCount, 0) }
 
-    /// - Throws: what the animation throws; ``WebImageError/Code/encodingFailed`` for a frame of another size than the first;
-    ///   ``WebImageError/Code/decodeTimedOut`` once the time of the options is over.
+    /// - Throws: the errors of the animation; ``WebImageError/Code/encodingFailed`` for a frame whose size differs from the first;
+    ///   ``WebImageError/Code/decodeTimedOut`` after the options' deadline.
     package mutating func frame(at index: Int) throws(WebImageError) -> Bitmap {
         try options.deadline?.check()
         let image = try animation.frame(at: index)

@@ -1,11 +1,11 @@
-/// Durations in whole ticks of a format. What is rounded off one frame is made up for by the next, so that every frame begins
-/// within a tick of when it should. Pure.
+/// Rounds durations to whole ticks of a format. The rounding error of each frame is carried over to the next, so every frame begins within a tick of
+/// its exact time. A pure value.
 package struct FrameTicks: Sendable {
     private let ticksPerSecond: Double
-    /// Players do not believe fewer.
+    /// Players replace shorter durations.
     private let fewest: Int
     private let most: Int
-    /// What the frames so far were shown too short, in ticks.
+    /// The accumulated rounding error of the frames so far, in ticks.
     private var owed = 0.0
 
     package init(perSecond ticksPerSecond: Int, fewest: Int, most: Int) {
@@ -14,8 +14,7 @@ package struct FrameTicks: Sendable {
         self.most = most
     }
 
-    /// The ticks of the next frame. One that is longer or shorter than the format can say is cut or stretched, and the others
-    /// keep their time.
+    /// Returns the ticks of the next frame. A duration outside the format's range is clamped, without affecting the other frames.
     package mutating func ticks(for seconds: Double) -> Int {
         let wanted = FrameDuration.usable(seconds) * ticksPerSecond + owed
         let ticks = Int(min(max(wanted.rounded(), Double(fewest)), Double(most)))

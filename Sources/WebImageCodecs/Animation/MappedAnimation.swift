@@ -1,15 +1,15 @@
 package import FoundationEssentials
 
-/// An animation whose frames are made of those of another, each when it is asked for.
+/// An animation that transforms the frames of another, each on request.
 package final class MappedAnimation: GradualAnimation {
     let base: any AnimatedImageProvider
-    /// What making one frame of another takes; nil when nobody knows.
+    /// Returns the memory cost of transforming one frame; nil if unknown.
     let need: (@Sendable () -> TransformMemoryNeed)?
     private let body: @Sendable (Image) throws(WebImageError) -> Image
 
     /// - Parameters:
-    ///   - need: what making one frame of another takes; nil when nobody knows.
-    ///   - body: makes a frame, on the thread that asks for it; must make the same of the same frame.
+    ///   - need: the memory cost of transforming one frame; nil if unknown.
+    ///   - body: transforms a frame, on the thread that requests it; must be deterministic.
     package init(
         _ base: any AnimatedImageProvider,
         need: (@Sendable () -> TransformMemoryNeed)? = nil,
@@ -20,7 +20,7 @@ package final class MappedAnimation: GradualAnimation {
         self.body = body
     }
 
-    /// Nil: the encoded animation is another.
+    /// Nil: the encoded data is that of the other animation.
     package var animatedImageData: Data? { nil }
     package var frameCount: Int { base.frameCount }
     package var loopCount: Int { base.loopCount }
@@ -40,11 +40,11 @@ package final class MappedAnimation: GradualAnimation {
 }
 
 extension AnimatedImage {
-    /// The animation with each frame made into another when it is asked for.
+    /// Returns the animation with each frame transformed on request.
     ///
     /// - Parameters:
-    ///   - first: what became of the first one.
-    ///   - need: what making one frame of another takes; nil when nobody knows.
+    ///   - first: the transformed first frame.
+    ///   - need: the memory cost of transforming one frame; nil if unknown.
     package func mapped(
         first: Image,
         need: (@Sendable () -> TransformMemoryNeed)? = nil,
@@ -55,7 +55,7 @@ extension AnimatedImage {
 }
 
 extension MappedAnimation: MeasuredAnimation {
-    /// Where nobody knows what a frame is made into it is as much as there was, by way of a copy.
+    /// The memory cost of a frame. If the cost of the transform is unknown, it counts as a result of the same size and a copy.
     package var frameMemoryNeed: FrameMemoryNeed? {
         guard var need = (base as? any MeasuredAnimation)?.frameMemoryNeed else { return nil }
         let frame = max(need.outputByteCount, base.frameNeed().outputByteCount)

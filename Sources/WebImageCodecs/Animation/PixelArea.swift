@@ -1,6 +1,6 @@
 import CPixels
 
-/// A rectangle of pixels, not empty.
+/// A non-empty rectangle of pixels.
 package struct PixelArea: Sendable, Hashable {
     package var left: Int
     package var top: Int
@@ -26,7 +26,7 @@ package struct PixelArea: Sendable, Hashable {
     /// One pixel in the corner, for frames that change nothing.
     package static let corner = PixelArea(left: 0, top: 0, width: 1, height: 1)
 
-    /// The smallest one around both.
+    /// Returns the smallest rectangle that contains both.
     package func union(_ other: PixelArea) -> PixelArea {
         let (left, top) = (min(left, other.left), min(top, other.top))
         return PixelArea(
@@ -37,12 +37,12 @@ package struct PixelArea: Sendable, Hashable {
         )
     }
 
-    /// Where two pictures of one size, of 4 bytes per pixel, differ; nil when they are equal.
+    /// Returns where two images of the same size and 4 bytes per pixel differ; nil when they are equal.
     package static func difference(_ before: Bitmap, _ now: Bitmap) -> PixelArea? {
         find(cpixels_difference, before, now)
     }
 
-    /// Where pixels have become transparent; nil when none has.
+    /// Returns where pixels have become transparent; nil when none has.
     package static func cleared(_ before: Bitmap, _ now: Bitmap) -> PixelArea? { find(cpixels_cleared, before, now) }
 
     private typealias Search =
@@ -66,14 +66,14 @@ package struct PixelArea: Sendable, Hashable {
 }
 
 extension Bitmap {
-    /// A rectangle of the pixels, in the same memory.
+    /// Returns a rectangle of the pixels that shares this bitmap's memory.
     package func part(_ area: PixelArea) -> Bitmap {
         part(x: area.left, y: area.top, width: area.width, height: area.height)
     }
 
-    /// A rectangle of the pixels in which those that are as they were before are transparent.
+    /// Returns a rectangle of the pixels with all unchanged ones made transparent.
     ///
-    /// - Returns: the pixels; how many have changed; whether laying them over what was before gives what is now.
+    /// - Returns: the pixels; how many have changed; whether blending them over the earlier pixels gives the current ones.
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     package func changes(
         since before: Bitmap,

@@ -1,7 +1,7 @@
 extension ScanlineSource {
-    /// All rows at their size, in sRGB, as they are drawn on a canvas.
+    /// Returns all rows, unscaled, in sRGB, as they are drawn on a canvas.
     ///
-    /// - Throws: what reading throws, ``WebImageError/Code/limitExceeded``, and ``WebImageError/Code/outOfMemory``.
+    /// - Throws: the errors of reading rows, ``WebImageError/Code/limitExceeded``, and ``WebImageError/Code/outOfMemory``.
     package func bitmap(of file: ImageProperties, limits: ImageLimits) throws(WebImageError) -> Bitmap {
         try limits.check(width: width, height: height)
         try limits.check(decodedByteCount: width * height * (layout.hasAlpha ? 4 : 3))

@@ -1,6 +1,6 @@
 extension Bitmap {
-    /// The pixels as an encoder without orientation tags wants them: scaled to fit ``ImageEncodeOptions/maxPixelSize``
-    /// (never up), and upright.
+    /// Returns the pixels for an encoder without orientation tags: scaled down to fit ``ImageEncodeOptions/maxPixelSize`` (never up), and
+    /// upright.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     package func prepared(

@@ -1,7 +1,7 @@
 import CPixels
 
 extension Bitmap {
-    /// The bitmap turned so that it is upright when it was stored with `orientation`.
+    /// Returns the bitmap rotated upright from how it was stored with `orientation`.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     package func upright(from orientation: ImageOrientation) throws(WebImageError) -> Bitmap {

@@ -3,7 +3,7 @@ package import FoundationEssentials
 
 /// Reads embedded ICC profiles.
 package enum ColorProfile {
-    /// The description in the profile; nil when it cannot be read or the profile is longer than `limit` bytes.
+    /// Returns the profile's description; nil when it cannot be read or the profile is longer than `limit` bytes.
     package static func name(of data: Data, limit: Int) -> String? {
         guard data.count <= limit, let profile = open(data) else { return nil }
         defer { cmsCloseProfile(profile) }

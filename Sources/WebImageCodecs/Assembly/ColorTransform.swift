@@ -1,11 +1,11 @@
 import CLCMS
 import FoundationEssentials
 
-/// The way from the colours of an embedded profile to sRGB, for rows of one layout. Safe to use from several threads.
+/// Converts rows of one layout from the colours of an embedded profile to sRGB. Thread-safe.
 final class ColorTransform: @unchecked Sendable {
     // Sendable because the handle is never changed after init, and lcms transforms without a cache are reentrant.
     private let handle: cmsHTRANSFORM
-    /// The sRGB colours of the 256 levels, for grey pixels that a decoder handed out as `rgba8`.
+    /// The sRGB colours of the 256 levels, for grey pixels that a decoder returns as `rgba8`.
     private let levels: [UInt8]?
 
     private init(handle: cmsHTRANSFORM, isGrayAsRGBA: Bool = false) {
@@ -40,7 +40,7 @@ final class ColorTransform: @unchecked Sendable {
 }
 
 extension ColorTransform {
-    /// What a profile asks for.
+    /// The result for a profile: a transform, or none if the colours need no conversion.
     private enum Outcome {
         case none
         case transform(ColorTransform)
@@ -53,12 +53,12 @@ extension ColorTransform {
         let outcome: Outcome
     }
 
-    /// The profiles met last, newest at the end: pictures of a site mostly share a few, and making a transform costs as
-    /// much as converting a small picture.
+    /// The recently used profiles, newest last: the images of a site mostly share a few, and creating a transform costs as much as
+    /// converting a small image.
     private static let recent = Lock<[Entry]>([])
 
-    /// The transform for an embedded profile; nil when the colours are sRGB already (within one level), or when the
-    /// profile is broken, does not fit the layout, or is longer than `limit` bytes.
+    /// Returns the transform for an embedded profile; nil when the colours are sRGB already (within one level), or when the profile is
+    /// broken, does not fit the layout, or is longer than `limit` bytes.
     static func shared(profile: Data?, layout: ScanlineLayout, limit: Int) -> ColorTransform? {
         guard let profile, profile.count <= limit, layout != .bgra8Premultiplied, layout != .rgbaFloat else {
             return nil
@@ -84,7 +84,7 @@ extension ColorTransform {
         return nil
     }
 
-    // The macros that lcms composes of (colour space << 16 | extra << 7 | channels << 3 | bytes) do not reach Swift.
+    // Swift cannot import the macros from which lcms composes formats (colour space << 16 | extra << 7 | channels << 3 | bytes).
     private static let gray8: cmsUInt32Number = 3 << 16 | 1 << 3 | 1
     private static let rgb8: cmsUInt32Number = 4 << 16 | 3 << 3 | 1
     private static let rgba8: cmsUInt32Number = 4 << 16 | 1 << 7 | 3 << 3 | 1
@@ -103,7 +103,7 @@ extension ColorTransform {
         }
         guard let profile = ColorProfile.open(data) else { return .none }
         defer { cmsCloseProfile(profile) }
-        // Grey with alpha comes as rgba8; the profile tells, since PNG allows a grey one for grey pictures only.
+        // Grey with alpha has the layout rgba8; the profile identifies it, since PNG allows grey profiles only for grey images.
         let isGrayAsRGBA = layout == .rgba8 && cmsGetColorSpace(profile) == cmsSigGrayData
         guard isGrayAsRGBA || cmsGetColorSpace(profile) == space, let target = cmsCreate_sRGBProfile() else {
             return .none
@@ -123,7 +123,7 @@ extension ColorTransform {
         return transform.changesNothing(layout) ? .none : .transform(transform)
     }
 
-    /// Whether a lattice of colours comes out as it went in, within one level: many files embed sRGB itself.
+    /// Returns whether a grid of sample colours is unchanged, within one level: many files embed sRGB itself.
     private func changesNothing(_ layout: ScanlineLayout) -> Bool {
         guard layout != .cmyk8 else { return false }
         if let levels { return levels.indices.allSatisfy { abs(Int(levels[$0]) - $0 / 3) <= 1 } }

@@ -1,13 +1,12 @@
-/// When the decode of a picture must be over. It is made before anything is done with the bytes, because some decoders have done most
-/// of their work before the first row comes.
+/// The time by which the decode of an image must end. Create it before using the bytes: some decoders do most of their work before the first row.
 package struct DecodeDeadline: Sendable {
-    /// The time that there was, in seconds.
+    /// The time limit in seconds.
     package let seconds: Double
-    /// The end, on the monotonic clock.
+    /// The end on the monotonic clock.
     package let nanoseconds: UInt64
     private let clock: ClockSource
 
-    /// Counts from now.
+    /// Creates a deadline that counts from now.
     ///
     /// - Parameter spent: nanoseconds that were used before.
     init(seconds: Double, spent: UInt64 = 0, clock: ClockSource = .system) {
@@ -17,39 +16,39 @@ package struct DecodeDeadline: Sendable {
         nanoseconds = clock.monotonicNanoseconds() + (time > spent ? time - spent : 0)
     }
 
-    /// Counts from now; nil where the time is not limited.
+    /// Creates a deadline that counts from now; nil if the limits have no maximum duration.
     package init?(_ limits: ImageLimits) {
         guard let seconds = limits.maximumDecodeDuration else { return nil }
         self.init(seconds: seconds)
     }
 
-    // Thirty years are as good as for ever, and nothing overflows.
+    // Capped at about thirty years, which is as good as unlimited and does not overflow.
     private static func nanoseconds(_ seconds: Double) -> UInt64 { UInt64((seconds > 0 ? min(seconds, 1e9) : 0) * 1e9) }
 
-    /// - Throws: ``WebImageError/Code/decodeTimedOut`` once the time is over.
+    /// - Throws: ``WebImageError/Code/decodeTimedOut`` after the deadline.
     package func check() throws(WebImageError) {
         guard clock.monotonicNanoseconds() < nanoseconds else { throw error }
     }
 
-    var error: WebImageError { WebImageError(.decodeTimedOut, "the picture was not decoded within \(seconds) s") }
+    var error: WebImageError { WebImageError(.decodeTimedOut, "the image was not decoded within \(seconds) s") }
 }
 
-/// What the calls that decode a picture while it arrives have taken together, without the time between them.
+/// The total time that the calls of an incremental decode have taken, without the time between them.
 struct DecodeStopwatch {
     private let seconds: Double
     private let clock: ClockSource
     private var spent: UInt64 = 0
 
-    /// Nil where the time is not limited.
+    /// Creates a stopwatch; nil if the limits have no maximum duration.
     init?(_ limits: ImageLimits, clock: ClockSource = .system) {
         guard let seconds = limits.maximumDecodeDuration else { return nil }
         self.seconds = seconds
         self.clock = clock
     }
 
-    /// Makes a call that counts.
+    /// Makes a call whose time is counted.
     ///
-    /// - Throws: ``WebImageError/Code/decodeTimedOut`` when no time is left, and what the call throws.
+    /// - Throws: ``WebImageError/Code/decodeTimedOut`` when no time is left, and the errors of the call.
     mutating func measure<Value>(
         _ body: (DecodeDeadline) throws(WebImageError) -> Value
     ) throws(WebImageError) -> Value {

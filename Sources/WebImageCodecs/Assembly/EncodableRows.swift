@@ -1,6 +1,6 @@
 import CPixels
 
-/// An image made ready for an encoder: upright, within the size asked for, its rows handed out with straight alpha.
+/// An image prepared for an encoder: upright, within the requested size, with rows of straight alpha.
 package struct EncodableRows {
     package let bitmap: Bitmap
 
@@ -13,12 +13,12 @@ package struct EncodableRows {
         bitmap = try image.bitmap.prepared(for: options, orientation: image.orientation).with8Bits(of: image.metadata)
     }
 
-    /// Pixels that are upright and of their final size.
+    /// Creates rows from pixels that are upright and of their final size.
     package init(_ bitmap: Bitmap) { self.bitmap = bitmap }
 
-    /// Hands out all rows from the top down, some at a time: RGB of an opaque image, RGBA with straight alpha otherwise.
+    /// Passes all rows to `body` in blocks, from the top: RGB of an opaque image, RGBA with straight alpha otherwise.
     ///
-    /// - Throws: what `body` throws, or ``WebImageError/Code/outOfMemory``.
+    /// - Throws: the errors of `body`, or ``WebImageError/Code/outOfMemory``.
     package func forEachBlock(
         _ body: (_ base: UnsafeRawPointer, _ bytesPerRow: Int, _ count: Int) throws(WebImageError) -> Void
     ) throws(WebImageError) {

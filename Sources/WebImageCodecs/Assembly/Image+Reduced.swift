@@ -1,7 +1,6 @@
 extension Image {
-    /// The image as a decode with `options` would have made it of an encoded one: within the thumbnail size and the byte limit,
-    /// upright, in the pixel format asked for. Pixels are shared when nothing is to be done to them; the frames of an animation
-    /// are made when they are asked for.
+    /// Returns the image as a decode with `options` would have made it: within the thumbnail size and the byte limit, upright, in the requested pixel
+    /// format. Unchanged pixels are shared; the frames of an animation are reduced on request.
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     package func reduced(by options: ImageDecodeOptions) throws(WebImageError) -> Image {
@@ -9,12 +8,12 @@ extension Image {
         guard let animation, first.metadata.isAnimated else { return first }
         guard first.bitmap.storage !== bitmap.storage else { return first.with(animation: animation) }
         let (count, loops) = (metadata.frameCount, metadata.loopCount)
-        // Frames may have alpha where the first has none.
+        // Frames may have alpha even if the first has none.
         let need = reductionNeed(by: options, bytesPerPixel: max(bitmap.pixelFormat.bytesPerPixel, 4))
         return first.with(
             animation: animation.mapped(first: first, need: { need }) {
                 (frame) throws(WebImageError) in
-                // The byte limit is for all frames together.
+                // The byte limit applies to all frames together.
                 var metadata = frame.metadata
                 (metadata.frameCount, metadata.loopCount) = (count, loops)
                 let reduced = try frame.with(metadata: metadata).frame(reducedBy: options)
@@ -69,10 +68,10 @@ extension Image {
 }
 
 extension Image {
-    /// What ``reduced(by:)`` takes: the copies that one step after another makes, as if all of them lasted. Nothing where the pixels
-    /// stay as they are, and where it throws.
+    /// Returns the memory cost of ``reduced(by:)``: the sum of the copies that its steps make. The cost is 0 if the pixels stay unchanged, and if it
+    /// throws.
     ///
-    /// - Parameter bytesPerPixel: of the picture that is reduced; this one's by default.
+    /// - Parameter bytesPerPixel: those of the image to reduce; this image's by default.
     package func reductionNeed(by options: ImageDecodeOptions, bytesPerPixel: Int? = nil) -> TransformMemoryNeed {
         let bytes = bytesPerPixel ?? bitmap.pixelFormat.bytesPerPixel
         var extent = ImageExtent(width: pixelWidth, height: pixelHeight, bytesPerPixel: bytes)
@@ -100,7 +99,7 @@ extension Image {
         if extent.bytesPerPixel > 4, !options.keepsWidePixels, !becomesHalf {
             extent.bytesPerPixel = 4
             copied()
-            // Opaque ones lose their alpha then.
+            // Opaque images then lose their alpha, which is another copy.
             need.workingByteCount += extent.byteCount
         }
         let least = becomesHalf ? 8 : options.pixelFormat == .bgra8Premultiplied ? 4 : 0

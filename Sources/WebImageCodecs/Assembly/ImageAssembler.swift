@@ -1,14 +1,14 @@
 import CPixels
 import FoundationEssentials
 
-/// Makes an ``Image`` of a decoder's rows: colours to sRGB, alpha premultiplied, resized, upright.
+/// Makes an ``Image`` from a decoder's rows: colours converted to sRGB, alpha premultiplied, resized, upright.
 package enum ImageAssembler {
     /// Reads all rows of `source`.
     ///
-    /// When nothing is left to do to them, rows are decoded into the memory of the result; otherwise they pass through a
-    /// window of a few rows, so that a thumbnail needs no memory for the full picture unless the decoder does.
+    /// Rows that need no further work are decoded directly into the result's memory. Otherwise they pass through a window of a few rows, so a
+    /// thumbnail does not need memory for the full image unless the decoder does.
     ///
-    /// - Throws: what the source throws, ``WebImageError/Code/decodeTimedOut``, or ``WebImageError/Code/outOfMemory``.
+    /// - Throws: the errors of the source, ``WebImageError/Code/decodeTimedOut``, or ``WebImageError/Code/outOfMemory``.
     package static func makeImage(
         from source: any ScanlineSource,
         properties: ImageProperties,
@@ -106,7 +106,7 @@ package enum ImageAssembler {
         sink.flush()
     }
 
-    /// What is known of a picture that was made by a plan.
+    /// Returns the metadata of an image that was decoded by a plan.
     package static func metadata(
         _ properties: ImageProperties,
         _ plan: DecodePlan,
@@ -127,6 +127,6 @@ package enum ImageAssembler {
 }
 
 extension ScanlineLayout {
-    /// Whether pixels can be transparent.
+    /// A Boolean value that indicates whether pixels can be transparent.
     package var hasAlpha: Bool { self == .rgba8 || self == .bgra8Premultiplied || self == .rgbaFloat }
 }

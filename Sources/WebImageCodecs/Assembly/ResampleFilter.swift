@@ -1,15 +1,14 @@
 import CPixels
 import Glibc
 
-/// Which source pixels make up each pixel of a resized line, and with what weights.
+/// The source pixels that contribute to each pixel of a resized line, and their weights.
 ///
-/// Pixel centres lie at one half, and filters widen with the scale when a line gets shorter. `high` is Lanczos with three
-/// lobes, `fast` the mean over the area a result pixel covers, pixels at its border counting in part (and linear
-/// interpolation when a line gets longer).
+/// Pixel centres lie at one half, and filters widen with the scale when a line gets shorter. `high` is Lanczos with three lobes. `fast` is the mean
+/// over the area that a result pixel covers, with partly covered pixels weighted by their part (and linear interpolation when a line gets longer).
 final class ResampleFilter: Sendable {
     let inputCount: Int
     let outputCount: Int
-    /// Weights per output pixel, a multiple of 4; those not needed are zero.
+    /// The number of weights per output pixel, a multiple of 4; unused ones are zero.
     let taps: Int
     /// The first source pixel of each output pixel; never decreases.
     let first: [Int32]
@@ -21,9 +20,9 @@ final class ResampleFilter: Sendable {
     let shares: [UInt16]?
 
     /// - Parameters:
-    ///   - origin: where among the source pixels the result begins. Those outside it count where a filter reaches them.
-    ///   - extent: how many of the source pixels the picture covers; a decoder that scales rounds up, and the last pixel is then
-    ///     only partly picture. All of them when nil.
+    ///   - origin: the start of the result among the source pixels. Pixels outside the result contribute where the filter reaches them.
+    ///   - extent: how many of the source pixels the image covers, as a decoder that scales rounds up and the image may cover the last pixel only
+    ///     partly; nil for all of them.
     init(
         from inputCount: Int,
         origin: Double = 0,
@@ -61,16 +60,16 @@ final class ResampleFilter: Sendable {
         shares = quality == .fast && taps == 4 ? Self.shares(of: weights) : nil
     }
 
-    /// How many source pixels on each side of a centre a filter reaches.
+    /// Returns how many source pixels on each side of a centre the filter reaches.
     static func support(scale: Double, quality: ImageDecodeOptions.ScalingQuality) -> Double {
         quality == .high ? 3 * max(scale, 1) : 0.5 * max(scale, 1) + 0.5
     }
 
-    /// Four weights at a time as parts of 256; the biggest takes what rounding leaves, so that white stays white.
+    /// Converts four weights at a time to fractions of 256. The largest absorbs the rounding error, so white stays white.
     private static func shares(of weights: [Float]) -> [UInt16] {
         [UInt16](unsafeUninitializedCapacity: weights.count) { shares, count in
             for start in stride(from: 0, to: weights.count, by: 4) {
-                // One at a time: the conversion of a whole vector is not specialised, and was a hundredth of a thumbnail.
+                // One at a time: the conversion of a whole vector is not specialised, and took a hundredth of a thumbnail's time.
                 var four = SIMD4<Int32>()
                 for index in 0..<4 { four[index] = Int32(weights[start + index] * 256 + 0.5) }
                 var biggest = 0
@@ -82,7 +81,7 @@ final class ResampleFilter: Sendable {
         }
     }
 
-    /// The filter as the inner loops take it.
+    /// Calls `body` with the filter in the form for the C loops.
     func withFilter<Value>(_ body: (UnsafePointer<cpixels_row_filter>) -> Value) -> Value {
         first.withUnsafeBufferPointer { first in
             weights.withUnsafeBufferPointer { weights in
@@ -122,7 +121,7 @@ final class ResampleFilter: Sendable {
         for index in line.indices { line[index] = Float(Double(line[index]) / sum) }
     }
 
-    /// The sum of the weights it writes.
+    /// Returns the sum of the weights that it writes.
     private static func fillLanczos(_ line: UnsafeMutableBufferPointer<Float>, start: Double, step: Double) -> Double {
         // The sines of equally spaced angles follow from each other by a rotation, and sin(3a) = 3 sin a - 4 sin³ a.
         var sine = sin(start * .pi / 3)
@@ -134,7 +133,7 @@ final class ResampleFilter: Sendable {
             let position = start + Double(index) * step
             var weight = 0.0
             if abs(position) < 1e-4 {
-                // At the centre the quotient below would be of two rounding errors; the curve is flat there.
+                // At the centre the quotient below would divide two rounding errors; the curve is flat there.
                 weight = 1
             } else if abs(position) < 3 {
                 weight = 3 * (3 * sine - 4 * sine * sine * sine) * sine / (.pi * .pi * position * position)
@@ -156,10 +155,10 @@ extension ResampleFilter {
         let quality: ImageDecodeOptions.ScalingQuality
     }
 
-    /// The filters used last, newest at the end: pictures of a list often share a size.
+    /// The recently used filters, newest last: the images of a list often share a size.
     private static let recent = Lock<[(key: Key, filter: ResampleFilter)]>([])
 
-    /// A filter, from those used last if possible.
+    /// Returns a filter, a recently used one if possible.
     static func shared(
         from inputCount: Int,
         origin: Double = 0,

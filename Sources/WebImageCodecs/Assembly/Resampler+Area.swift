@@ -1,15 +1,15 @@
 import CPixels
 
 extension Resampler {
-    /// Whether ``runArea(read:emit:)`` can do it: the area filter over at most four pixels either way, of three or four
-    /// channels.
+    /// A Boolean value that indicates whether ``runArea(read:emit:)`` can be used: the area filter over at most four pixels in each
+    /// direction, with three or four channels.
     var isNarrowArea: Bool { channels >= 3 && rows.shares != nil && columns.shares != nil }
 
-    /// Like `run`, in bytes instead of floats: what a picture whose decoder has come within a factor of two needs.
+    /// Resizes like `run`, in bytes instead of floats: enough for an image whose decoder has scaled it to within a factor of two.
     ///
     /// Weights have eight bits, and rows are rounded once in between, so results can be off by one or two levels.
     ///
-    /// - Throws: what `read` and `emit` throw, or ``WebImageError/Code/outOfMemory``.
+    /// - Throws: the errors of `read` and `emit`, or ``WebImageError/Code/outOfMemory``.
     func runArea(
         read: (_ count: Int, _ base: UnsafeMutablePointer<UInt8>, _ bytesPerRow: Int) throws(WebImageError) -> Void,
         emit: (_ row: UnsafePointer<UInt8>) throws(WebImageError) -> Void
@@ -46,7 +46,7 @@ extension Resampler {
         init(_ resampler: Resampler) throws(WebImageError) {
             channels = resampler.channels
             samples = resampler.columns.inputCount * channels
-            // Sixteen bytes are read from any pixel on, and results are written with one byte too many.
+            // Sixteen bytes are read from any pixel on, and results are written with one extra byte.
             stride = (samples + 16 + 63) & ~63
             outputStride = (resampler.columns.outputCount * channels + 1 + 63) & ~63
             source = try ScratchBuffer(byteCount: stride * 2 * Resampler.blockRows)
@@ -55,7 +55,7 @@ extension Resampler {
             blended.clear()
         }
 
-        /// Where a row of the source has its place: in one of two blocks, in turns.
+        /// Returns the place of a source row, alternately in one of two blocks.
         func input(_ row: Int) -> UnsafeMutablePointer<UInt8> {
             source.bytes + row % (2 * Resampler.blockRows) * stride
         }

@@ -2,10 +2,9 @@ import CPixels
 import Glibc
 
 extension Resampler {
-    /// A bitmap of another size, smaller or bigger, of the same pixel format.
+    /// Returns a bitmap of another size, smaller or larger, in the same pixel format.
     ///
-    /// - Throws: ``WebImageError/Code/limitExceeded`` for a size that no memory can hold,
-    ///   ``WebImageError/Code/outOfMemory``.
+    /// - Throws: ``WebImageError/Code/limitExceeded`` for a size that does not fit into memory, ``WebImageError/Code/outOfMemory``.
     package static func resize(
         _ bitmap: Bitmap,
         width: Int,
@@ -17,7 +16,7 @@ extension Resampler {
         return try resize(bitmap, area: all, width: width, height: height, quality: quality)
     }
 
-    /// A part of a bitmap in another size; its sides may lie within pixels.
+    /// Returns a part of a bitmap at another size; its sides may lie within pixels.
     ///
     /// - Throws: as ``resize(_:width:height:quality:)``.
     static func resize(
@@ -41,7 +40,7 @@ extension Resampler {
         return result
     }
 
-    /// The pixels of a line that part of it is made of.
+    /// Returns the pixels of a line that contribute to a part of it.
     private static func reach(
         _ start: Double,
         _ length: Double,

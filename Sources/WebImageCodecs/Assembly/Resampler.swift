@@ -1,14 +1,13 @@
 import CPixels
 
-/// Resizes pictures row by row: it takes rows from the top down and gives out rows as soon as they are complete.
+/// Resizes images row by row: it reads rows from the top and emits each result row as soon as it is complete.
 ///
-/// Lanczos-3 or box filter, in floating point (a narrow box filter in bytes: ``runArea(read:emit:)``). Rows are first added
-/// up to the rows of the result they contribute to, then each finished sum is filtered along the row. Memory is a window of
-/// rows: for Lanczos about fifteen, sixteen bits a sample, when a picture gets smaller, whatever its size. (libzimg was
-/// measured and left: it reads wide pictures in several passes, which a decoder cannot give, and building its graph costs
-/// more than a thumbnail's resize.)
+/// Uses Lanczos-3 or a box filter, in floating point (a narrow box filter in bytes: ``runArea(read:emit:)``). Source rows are first added to the
+/// result rows that they contribute to, then each finished sum is filtered along the row. Memory is a window of rows: for Lanczos, when an image gets
+/// smaller, about fifteen rows with sixteen bits a sample, whatever its size. (libzimg was measured and rejected: it reads wide images in several
+/// passes, which a decoder cannot provide, and building its graph costs more than resizing a thumbnail.)
 package struct Resampler {
-    /// Rows that are read at a time.
+    /// The number of rows that are read at a time.
     static let blockRows = 8
     private static let groupRows = 4
     private static let chunk = 512
@@ -19,9 +18,9 @@ package struct Resampler {
     private let isPremultiplied: Bool
 
     /// - Parameters:
-    ///   - extent: how much of the input the picture covers, in pixels; all of it when nil.
+    ///   - extent: how much of the input the image covers, in pixels; nil for all of it.
     ///   - channels: interleaved bytes per pixel: 1, 3 or 4.
-    ///   - isPremultiplied: whether the first three channels must stay at or below the fourth.
+    ///   - isPremultiplied: the first three channels must stay at or below the fourth.
     init(
         from input: (width: Int, height: Int),
         origin: (x: Double, y: Double) = (0, 0),
@@ -50,9 +49,9 @@ package struct Resampler {
         self.isPremultiplied = isPremultiplied
     }
 
-    /// Reads all rows with `read` and hands each finished row to `emit`, from the top down.
+    /// Reads all rows with `read` and passes each finished row to `emit`, from the top.
     ///
-    /// - Throws: what `read` throws, or ``WebImageError/Code/outOfMemory``.
+    /// - Throws: the errors of `read`, or ``WebImageError/Code/outOfMemory``.
     func run(
         read: (_ count: Int, _ base: UnsafeMutablePointer<UInt8>, _ bytesPerRow: Int) throws(WebImageError) -> Void,
         emit: (_ row: UnsafePointer<UInt8>) throws(WebImageError) -> Void
@@ -60,13 +59,13 @@ package struct Resampler {
         if isNarrowArea { return try runArea(read: read, emit: emit) }
         let samples = columns.inputCount * channels
         let stride = (samples + 63) & ~63
-        // Wide rows are what takes the memory: fewer of them are read at a time, and fewer wait to be filtered together.
+        // Wide rows dominate the memory: fewer of them are read at a time, and fewer are buffered to be filtered together.
         let isWide = samples * 2 * Self.lanes > Self.mostWaitingBytes
         let blockRows = min(isWide ? Self.groupRows : Self.blockRows, rows.inputCount)
         let together = isWide ? Self.lanes / 2 : Self.lanes
         let input = try ScratchBuffer(byteCount: stride * blockRows)
         let floats = try ScratchBuffer(byteCount: Self.groupRows * min(Self.chunk, samples) * 4)
-        // Rows missing in the last group count with weight 0, and must be numbers.
+        // Rows missing in the last group have weight 0, but their values must not be NaN.
         floats.clear()
         var window = try Window(
             samples: samples,
@@ -94,7 +93,7 @@ package struct Resampler {
     private static let lanes = cpixels_lanes
     private static let mostWaitingBytes = 40 << 10
 
-    /// The sums of the rows of the result that are not finished, and of finished ones that wait to be filtered together.
+    /// The sums of unfinished result rows, and of finished ones that wait to be filtered together.
     private struct Window {
         let samples: Int
         private let buffer: ScratchBuffer
@@ -102,7 +101,7 @@ package struct Resampler {
         private let count: Int
         /// The next row of the result to be finished.
         var next = 0
-        /// The next row of the result to be filtered and handed out.
+        /// The next row of the result to be filtered and emitted.
         var nextOut = 0
         var waiting: Int { next - nextOut }
 
@@ -196,7 +195,7 @@ package struct Resampler {
         }
     }
 
-    /// The most rows of the result that are begun and not finished at any time.
+    /// Returns the maximum number of result rows that are unfinished at the same time.
     private func mostOpenRows() -> Int {
         var most = 1
         var open = 0

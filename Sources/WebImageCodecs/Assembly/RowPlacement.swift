@@ -1,6 +1,6 @@
 import CPixels
 
-/// Where the pixels of stored rows lie in the upright bitmap.
+/// The places of stored rows' pixels in the upright bitmap.
 struct RowPlacement {
     private let origin: UnsafeMutablePointer<UInt8>
     private let stepX: Int
@@ -29,10 +29,10 @@ struct RowPlacement {
         bytesPerPixel = pixel
     }
 
-    /// Whether a stored row is a row of the bitmap, read in the same direction.
+    /// A Boolean value that indicates whether a stored row is a row of the bitmap, in the same direction.
     var isRowByRow: Bool { stepX == bytesPerPixel }
 
-    /// Where stored row `row` begins; for ``isRowByRow``.
+    /// Returns the start of stored row `row`; valid if ``isRowByRow``.
     func address(of row: Int) -> UnsafeMutablePointer<UInt8> { origin + row * stepY }
 
     /// Copies a block of stored rows in the bitmap's format to their places.

@@ -1,14 +1,14 @@
 import CPixels
 
-/// Takes rows in the layout of a decoder and puts them into a bitmap: converted to its format, and turned upright.
+/// Writes rows in a decoder's layout to a bitmap, converted to its format and rotated upright.
 final class RowSink {
     let bitmap: Bitmap
     private let plan: DecodePlan
     private let layout: ScanlineLayout
     private let transform: ColorTransform?
     private let placement: RowPlacement
-    /// Finished rows that wait to be placed together: turning a picture by 90° writes columns, and a block of columns is
-    /// kinder to the cache than one. Nil when rows go to their place directly.
+    /// Finished rows that are buffered and placed together: rotating an image by 90° writes columns, and a block of columns uses the CPU cache better
+    /// than one. Nil when rows are written directly.
     private let block: ScratchBuffer?
     private let packed: ScratchBuffer?
     private let blockStride: Int
@@ -34,11 +34,11 @@ final class RowSink {
         placement = RowPlacement(plan: plan, bitmap: bitmap)
         blockStride = (plan.width * format.bytesPerPixel + 63) & ~63
         block = placement.isRowByRow ? nil : try ScratchBuffer(byteCount: blockStride * Resampler.blockRows)
-        // Colour conversion and grey need a packed row in between before BGRA.
+        // Colour conversion and grey need an intermediate packed row before BGRA.
         packed = transform != nil || layout == .cmyk8 ? try ScratchBuffer(byteCount: plan.width * 4) : nil
     }
 
-    /// The row stride with which a decoder may write its rows straight into the bitmap; nil when rows need work.
+    /// The row stride with which a decoder may write its rows directly into the bitmap; nil when rows need conversion.
     var directBytesPerRow: Int? {
         let isFinal: Bool
         switch layout {
@@ -49,14 +49,14 @@ final class RowSink {
         return isFinal && plan.orientation == .up ? bitmap.bytesPerRow : nil
     }
 
-    /// What must happen to a row before it is resized: straight alpha becomes premultiplied, in sRGB.
+    /// Prepares a row for resizing: straight alpha becomes premultiplied, in sRGB.
     func normalize(_ row: UnsafeMutablePointer<UInt8>, count: Int) {
         guard layout == .rgba8 else { return }
         transform?.convert(row, to: row, count: count)
         cpixels_premultiply_rgba_to_bgra(row, row, count)
     }
 
-    /// Takes the next row of the result, top row first; `row` has been normalised.
+    /// Writes the next row of the result, from the top; `row` has been normalised.
     func put(_ input: UnsafePointer<UInt8>) {
         guard let block else {
             convert(input, to: placement.address(of: row))
@@ -68,7 +68,7 @@ final class RowSink {
         if blockCount == Resampler.blockRows { flush() }
     }
 
-    /// Places the rows that still wait.
+    /// Writes the buffered rows.
     func flush() {
         guard let block, blockCount > 0 else { return }
         placement.place(block.bytes, bytesPerRow: blockStride, firstRow: row, count: blockCount)
@@ -98,7 +98,7 @@ final class RowSink {
                 cpixels_cmyk_to_rgb(input, colors, count)
             }
             if !isPacked { cpixels_rgb_to_bgra(colors, output, count) }
-        // The assembler has made 8 bits of them.
+        // The assembler has converted these to 8 bits.
         case .rgbaFloat: break
         }
     }

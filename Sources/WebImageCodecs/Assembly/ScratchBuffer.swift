@@ -1,4 +1,4 @@
-/// A block from the buffer pool that goes back when the object goes. For one thread.
+/// A block from the buffer pool that is returned when the object is released. For one thread.
 package final class ScratchBuffer {
     package let base: UnsafeMutableRawPointer
     package let byteCount: Int

@@ -1,19 +1,19 @@
 import FoundationEssentials
 
-/// The rows of another source, as long as there is time for them.
+/// The rows of another source, until a deadline.
 final class TimedRows: ScanlineSource {
-    /// Rows that are read between two looks at the clock.
+    /// The number of rows that are read between two checks of the deadline.
     private static let step = 16
 
     private let source: any ScanlineSource
     private let deadline: DecodeDeadline
 
-    /// The source itself where its time is not limited.
+    /// Returns the source itself if its time is not limited.
     static func limiting(_ source: any ScanlineSource, by limits: ImageLimits) -> any ScanlineSource {
         limiting(source, to: source is TimedRows ? nil : DecodeDeadline(limits))
     }
 
-    /// The source itself without a deadline.
+    /// Returns the source itself without a deadline.
     static func limiting(_ source: any ScanlineSource, to deadline: DecodeDeadline?) -> any ScanlineSource {
         deadline.map { TimedRows(source, until: $0) } ?? source
     }

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
 extension BMPCoder {
-    /// What a decode takes: a few rows, and where each begins if runs are coded; of an embedded JPEG or PNG what that takes and a copy of its bytes.
-    /// Reads the header, of runs all.
+    /// Returns the memory cost of a decode: a few rows, and with run-length coding the start of each row. For an embedded JPEG or PNG: that image's
+    /// cost and a copy of its bytes. Cost: reads the header; with run-length coding, all commands.
     public func memoryNeed(
         of data: Data,
         options: ImageDecodeOptions

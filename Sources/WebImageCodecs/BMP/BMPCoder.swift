@@ -2,21 +2,20 @@ public import FoundationEssentials
 
 /// Decodes Windows and OS/2 bitmaps.
 ///
-/// All headers from 12 to 124 bytes; 1, 2, 4, 8, 16, 24 and 32 bits per pixel, with palettes or masks; run lengths of 4, 8 and 24
-/// bits; rows in either order; embedded JPEG and PNG; an embedded ICC profile. A pixel is transparent when a mask says so, or when
-/// run lengths leave it out, as in browsers; the fourth byte of 32-bit pixels without masks is nothing. Calibrated
-/// colour spaces of the header and linked profiles are taken for sRGB, and OS/2's Huffman coding is not read.
+/// Supported: all headers from 12 to 124 bytes; 1, 2, 4, 8, 16, 24 and 32 bits per pixel, with palettes or masks; run lengths of 4, 8 and 24 bits;
+/// rows in either order; embedded JPEG and PNG; an embedded ICC profile. As in browsers, a pixel is transparent if the alpha mask says so or if run
+/// lengths skip it; the fourth byte of 32-bit pixels without masks is ignored. Calibrated colour spaces of the header and linked profiles are treated
+/// as sRGB. OS/2's Huffman coding is not supported.
 ///
-/// Rows are decoded on demand, so that the thumbnail of a big picture needs little memory. Pixels that are missing are an error.
-/// BMP is not encoded.
+/// Rows are decoded on demand, so the thumbnail of a large image needs little memory. Missing pixels are an error. Encoding BMP is not supported.
 public struct BMPCoder: ImageCoder {
-    /// A coder.
+    /// Creates a coder.
     public init() {}
 
-    /// Whether the data starts with `BM` and a header of a size that exists.
+    /// Returns whether the data starts with `BM` and an information header of a known size.
     public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .bmp }
 
-    /// What the headers say. Cost: a few microseconds, but with run lengths these are gone through.
+    /// Reads the properties from the headers. Cost: a few microseconds; with run-length coding, a pass over all commands.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
@@ -30,10 +29,9 @@ public struct BMPCoder: ImageCoder {
         }
     }
 
-    /// Decodes the picture.
+    /// Decodes the image.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
-    ///   ``WebImageError/Code/outOfMemory``.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         try data.withBytes { (bytes) throws(WebImageError) in
             let header = try BMPHeader(bytes)
@@ -58,7 +56,7 @@ public struct BMPCoder: ImageCoder {
         }
     }
 
-    /// Always false.
+    /// Returns false.
     public func canEncode(to format: ImageFormat) -> Bool { false }
 
     /// Throws ``WebImageError/Code/unsupportedFormat``.
@@ -67,7 +65,7 @@ public struct BMPCoder: ImageCoder {
         to format: ImageFormat,
         options: ImageEncodeOptions
     ) throws(WebImageError) -> Data {
-        throw WebImageError(.unsupportedFormat, "BMP is not encoded")
+        throw WebImageError(.unsupportedFormat, "encoding BMP is not supported")
     }
 
     static func properties(
@@ -108,7 +106,7 @@ public struct BMPCoder: ImageCoder {
 }
 
 extension ImageProperties {
-    /// What is said of a picture, for one that it is embedded in: a still picture.
+    /// The properties of an embedded image as those of the BMP around it: a still image.
     fileprivate var asBitmap: ImageProperties {
         var properties = self
         properties.format = .bmp

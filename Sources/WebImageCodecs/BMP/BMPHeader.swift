@@ -1,4 +1,4 @@
-/// What the headers of a Windows or OS/2 bitmap say: sizes, masks, and where palette, pixels and profile lie.
+/// The contents of a Windows or OS/2 bitmap's headers: sizes, masks, and the locations of palette, pixels and profile.
 package struct BMPHeader: Sendable {
     enum Compression: Sendable { case none, runs4, runs8, runs24, jpeg, png }
 
@@ -7,32 +7,32 @@ package struct BMPHeader: Sendable {
     private(set) var isTopDown = false
     private(set) var bitsPerPixel = 0
     private(set) var compression = Compression.none
-    /// Red, green, blue and alpha of pixels of 16 and 32 bits.
+    /// The masks of red, green, blue and alpha for pixels of 16 and 32 bits.
     private(set) var masks: [BMPMask] = []
-    /// Where the palette lies, with 3 or 4 bytes for each colour.
+    /// The location of the palette, with 3 or 4 bytes for each colour.
     private(set) var palette = 0..<0
     private(set) var bytesPerColor = 4
-    /// Where the pixels begin.
+    /// The offset of the first pixel.
     private(set) var pixelOffset = 0
-    /// Where the embedded ICC profile lies.
+    /// The location of the embedded ICC profile.
     private(set) var profile: Range<Int>?
-    /// Bytes of the information header.
+    /// The number of bytes of the information header.
     private let size: Int
 
-    /// Whether masks give the pixels an alpha.
+    /// A Boolean value that indicates whether masks give the pixels an alpha.
     var hasAlphaMask: Bool { masks.count == 4 && masks[3].bits != 0 }
 
-    /// Bytes from the start of one row to the next, when they are not compressed.
+    /// The number of bytes from the start of one row to the next, without compression.
     var bytesPerRow: Int { (width * bitsPerPixel + 31) / 32 * 4 }
 
-    /// Sizes of information headers that exist.
+    /// The known sizes of information headers.
     private static let sizes = [12, 16, 40, 52, 56, 64, 108, 124]
 
     /// Reads the headers.
     ///
     /// - Parameters:
-    ///   - bytes: a file, or what an icon's directory points to.
-    ///   - isIconEntry: without a file header, and twice as high as the picture.
+    ///   - bytes: a file, or the data of an icon's directory entry.
+    ///   - isIconEntry: the data has no file header, and its header states twice the image's height.
     /// - Throws: ``WebImageError/Code/badImageData``.
     init(_ bytes: UnsafeRawBufferPointer, isIconEntry: Bool = false) throws(WebImageError) {
         let reader = ByteReader(bytes)
@@ -69,7 +69,7 @@ package struct BMPHeader: Sendable {
         }
         bitsPerPixel = depth ?? 0
         if isIconEntry { height /= 2 }
-        guard width > 0, height > 0 else { throw Self.error("a size of \(width)x\(height)") }
+        guard width > 0, height > 0 else { throw Self.error("invalid size \(width)x\(height)") }
     }
 
     private mutating func readCompression(
@@ -88,7 +88,7 @@ package struct BMPHeader: Sendable {
             compression = .none
         case (4, _) where !isOS2 && !isIconEntry: compression = .jpeg
         case (5, _) where !isOS2 && !isIconEntry: compression = .png
-        default: throw Self.error("compression \(number) with \(bitsPerPixel) bits per pixel")
+        default: throw Self.error("unsupported compression \(number) with \(bitsPerPixel) bits per pixel")
         }
     }
 
@@ -97,7 +97,7 @@ package struct BMPHeader: Sendable {
         return number == 3 || number == 6
     }
 
-    /// Masks that follow the shortest of the headers that may have them.
+    /// Returns the number of bytes of masks that follow the shortest header that can have them.
     private func separateMaskBytes(_ reader: ByteReader, _ start: Int) -> Int {
         guard size == 40, usesMasks(reader, start) else { return 0 }
         return reader.littleEndian32(start + 16) == 6 ? 16 : 12
@@ -112,13 +112,13 @@ package struct BMPHeader: Sendable {
         }
         let count = size == 40 ? separateMaskBytes(reader, start) / 4 : size == 52 ? 3 : 4
         for index in 0..<count {
-            guard let mask = reader.littleEndian32(start + 40 + 4 * index) else { throw Self.error("it has no masks") }
+            guard let mask = reader.littleEndian32(start + 40 + 4 * index) else { throw Self.error("missing masks") }
             masks.append(BMPMask(bitsPerPixel == 16 ? mask & 0xFFFF : mask))
         }
     }
 
-    /// A palette may have fewer colours than the pixels could name, or more; pixels may begin before its end. A number of colours that the
-    /// file has no room for is nonsense, and as if it was not there.
+    /// Locates palette and pixels. A palette may have fewer colours than the pixels could index, or more; pixels may begin before its end. A number
+    /// of colours that does not fit into the file is invalid and ignored.
     private mutating func readOffsets(_ reader: ByteReader, _ end: Int, isIconEntry: Bool) throws(WebImageError) {
         let start = isIconEntry ? 0 : 14
         var stated = isIconEntry ? 0 : Int(reader.littleEndian32(10) ?? 0)
@@ -126,26 +126,26 @@ package struct BMPHeader: Sendable {
         var colors = used
         if bitsPerPixel <= 8, compression != .jpeg, compression != .png {
             let most = 1 << bitsPerPixel
-            // Some programs say that the pixels begin where the palette does.
+            // Some programs state the start of the palette as the start of the pixels.
             if stated == end, hasRoom(for: used == 0 ? most : used, at: end, in: reader, isStated: false) { stated = 0 }
             colors = used == 0 || !hasRoom(for: used, at: end, in: reader, isStated: stated != 0) ? most : used
-            // A file that says nothing of its palette, or nonsense, has as many as fit.
+            // Without a valid number of colours, the palette has as many as fit.
             if stated > end, colors != used { colors = min(colors, (stated - end) / bytesPerColor) }
             guard colors <= reader.count / bytesPerColor, end + colors * bytesPerColor <= reader.count else {
-                throw Self.error("a palette of \(colors) colours")
+                throw Self.error("invalid palette of \(colors) colours")
             }
         } else if !hasRoom(for: used, at: end, in: reader, isStated: stated != 0) {
-            // Colours that a display could use; nothing that pixels refer to.
+            // Colours for displays with a palette; pixels do not refer to them.
             colors = 0
         }
         palette = end..<end + min(colors, 256) * bytesPerColor
         pixelOffset = stated == 0 ? end + colors * bytesPerColor : stated
         guard pixelOffset >= end, pixelOffset <= reader.count else {
-            throw Self.error("its pixels lie outside")
+            throw Self.error("its pixels are outside the file")
         }
     }
 
-    /// Whether that many colours fit into the file; and the pixels behind them, where nothing else says where these begin.
+    /// Returns whether that many colours fit into the file, together with the pixels after them if their offset is not stated.
     private func hasRoom(for colors: Int, at offset: Int, in reader: ByteReader, isStated: Bool) -> Bool {
         guard colors <= 65_536, offset + colors * bytesPerColor <= reader.count else { return false }
         guard !isStated, compression == .none else { return true }

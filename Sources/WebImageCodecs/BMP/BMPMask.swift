@@ -1,6 +1,6 @@
-/// Where a colour lies in a pixel of 16 or 32 bits.
+/// The location of one colour component in a pixel of 16 or 32 bits.
 struct BMPMask: Sendable, Hashable {
-    /// The bits; 0 for a colour that pixels do not have.
+    /// The bits; 0 for a component that the pixels do not have.
     let bits: UInt32
     private let shift: UInt32
     private let top: UInt64
@@ -11,7 +11,7 @@ struct BMPMask: Sendable, Hashable {
         top = UInt64(bits >> shift)
     }
 
-    /// The colour's level, from all bits to eight, rounded to nearest; 0 without bits.
+    /// Returns the component's level, scaled from all its bits to eight and rounded to nearest; 0 without bits.
     @inline(__always)
     func level(of pixel: UInt32) -> UInt8 {
         guard top != 0 else { return 0 }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Rows of a bitmap that is not compressed, converted from where they lie: nothing is held.
+/// Reads the rows of an uncompressed bitmap. Rows are converted directly from the file's bytes; nothing is buffered.
 final class BMPPixelReader: ScanlineSource {
     let width: Int
     let height: Int
@@ -10,7 +10,7 @@ final class BMPPixelReader: ScanlineSource {
     private let bytes: UnsafeRawBufferPointer
     private let header: BMPHeader
     private let palette: [UInt8]
-    /// Where the alpha of 32-bit pixels lies that have no masks, in icons.
+    /// The fourth byte of 32-bit pixels without masks is alpha, in icons.
     private let usesFourthByte: Bool
     private var nextRow = 0
 
@@ -33,7 +33,7 @@ final class BMPPixelReader: ScanlineSource {
         palette = header.bitsPerPixel <= 8 ? Self.palette(bytes, header) : []
     }
 
-    /// Red, green and blue of 256 colours, black where the file has none.
+    /// Returns red, green and blue of 256 colours; black for those that the file does not have.
     static func palette(_ bytes: UnsafeRawBufferPointer, _ header: BMPHeader) -> [UInt8] {
         var colors = [UInt8](repeating: 0, count: 256 * 3)
         for (index, offset) in stride(
@@ -50,7 +50,7 @@ final class BMPPixelReader: ScanlineSource {
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         guard count >= 0, count <= height - nextRow else {
-            throw WebImageError(.badImageData, "more rows were asked for than the picture has")
+            throw WebImageError(.badImageData, "more rows requested than the image has")
         }
         for index in 0..<count {
             let stored = header.isTopDown ? nextRow : height - 1 - nextRow
@@ -60,12 +60,12 @@ final class BMPPixelReader: ScanlineSource {
         }
     }
 
-    /// The bytes of a stored row; what pads the last one need not be there.
+    /// Returns the bytes of a stored row. The padding of the last row may be missing.
     private func row(_ number: Int) throws(WebImageError) -> UnsafeRawPointer {
         let offset = header.pixelOffset + number * header.bytesPerRow
         let needed = (width * header.bitsPerPixel + 7) / 8
         guard let row = ByteReader(bytes).slice(offset, needed), let base = row.baseAddress else {
-            throw BMPHeader.error("its pixels end too early")
+            throw BMPHeader.error("its pixel data is truncated")
         }
         return base
     }
@@ -103,7 +103,7 @@ final class BMPPixelReader: ScanlineSource {
         }
     }
 
-    /// Numbers of colours, the first pixel in the top bits of a byte.
+    /// Converts palette indices; the first pixel is in the top bits of a byte.
     private func convertNumbers(_ row: UnsafeRawPointer, to output: UnsafeMutablePointer<UInt8>) {
         let bits = header.bitsPerPixel
         let perByte = 8 / bits

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Rows of a run-length encoded bitmap, top row first, each decoded from where its commands begin.
+/// Reads the rows of a run-length encoded bitmap, from the top, each decoded from the start of its commands.
 final class BMPRunReader: ScanlineSource {
     let width: Int
     let height: Int
@@ -27,7 +27,7 @@ final class BMPRunReader: ScanlineSource {
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         guard count >= 0, count <= height - nextRow else {
-            throw WebImageError(.badImageData, "more rows were asked for than the picture has")
+            throw WebImageError(.badImageData, "more rows requested than the image has")
         }
         for index in 0..<count {
             let stored = header.isTopDown ? nextRow : height - 1 - nextRow
@@ -38,7 +38,7 @@ final class BMPRunReader: ScanlineSource {
         }
     }
 
-    /// Ends with the first command that leaves the row.
+    /// Decodes one row, until the first command that leaves it.
     private func decode(from start: BMPRuns.Start, to output: UnsafeMutablePointer<UInt8>) {
         let reader = ByteReader(bytes)
         var (x, offset) = (start.x, start.offset)
@@ -64,7 +64,7 @@ final class BMPRunReader: ScanlineSource {
 
     private var bytesPerColor: Int { header.compression == .runs24 ? 3 : 1 }
 
-    /// Puts the colour at a place that was found within the bytes; of two in a byte the first is in the upper half.
+    /// Writes the colour at a location already checked to be within the bytes; of two in a byte the first is in the upper half.
     @inline(__always)
     private func put(_ place: Int, _ half: Int, to target: UnsafeMutablePointer<UInt8>) {
         if header.compression == .runs24 {

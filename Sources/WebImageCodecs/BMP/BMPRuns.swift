@@ -1,29 +1,28 @@
-/// The commands of a run-length encoded bitmap, walked through without making pixels: where each row begins, and whether every
-/// pixel gets a colour.
+/// An index of a run-length encoded bitmap, made without decoding pixels: where each row begins, and whether every pixel gets a colour.
 package struct BMPRuns: Sendable {
-    /// Where a row's commands begin, and at which pixel.
+    /// The offset of a row's commands, and the pixel at which they begin.
     struct Start: Sendable {
         var offset: Int
         var x: Int
     }
 
-    /// For every stored row its commands; nil for one that was jumped over.
+    /// The start of each stored row; nil for a row that was skipped.
     private(set) var starts: [Start?]
-    /// Whether pixels were left out; they are transparent.
+    /// A Boolean value that indicates whether pixels were skipped; they are transparent.
     private(set) var hasGaps: Bool
 
-    /// A command, and where the next one is.
+    /// A command of the run-length coding.
     enum Command {
-        /// As many pixels of one colour, whose bytes lie at the offset.
+        /// `count` pixels of one colour, whose bytes are at the offset.
         case run(count: Int, at: Int)
-        /// As many pixels, each with its own.
+        /// `count` pixels with a colour each, starting at the offset.
         case pixels(count: Int, at: Int)
         case endOfRow
         case endOfPicture
         case move(x: Int, y: Int)
     }
 
-    /// - Throws: ``WebImageError/Code/badImageData`` when the commands end before the picture does.
+    /// - Throws: ``WebImageError/Code/badImageData`` when the commands end before the image does.
     init(_ bytes: UnsafeRawBufferPointer, header: BMPHeader) throws(WebImageError) {
         let reader = ByteReader(bytes)
         starts = Array(repeating: nil, count: header.height)
@@ -31,9 +30,9 @@ package struct BMPRuns: Sendable {
         var (x, y, offset, covered) = (0, 0, header.pixelOffset, 0)
         walk: while y < header.height {
             guard let (command, next) = Self.command(reader, offset, header) else {
-                // With all pixels there, nobody misses the end.
+                // A missing end command does not matter if all pixels are there.
                 if covered == header.width * header.height { break }
-                throw BMPHeader.error("its runs end too early")
+                throw BMPHeader.error("its run-length data is truncated")
             }
             offset = next
             switch command {
@@ -52,7 +51,7 @@ package struct BMPRuns: Sendable {
         hasGaps = covered < header.width * header.height
     }
 
-    /// The command at an offset; nil when it is not wholly there.
+    /// Returns the command at an offset and the offset of the next; nil when it is incomplete.
     static func command(_ reader: ByteReader, _ offset: Int, _ header: BMPHeader) -> (Command, Int)? {
         guard let count = reader.byte(offset), let second = reader.byte(offset + 1) else { return nil }
         let isWide = header.compression == .runs24
@@ -69,7 +68,7 @@ package struct BMPRuns: Sendable {
         default:
             let length = header.compression == .runs4 ? (Int(second) + 1) / 2 : Int(second) * (isWide ? 3 : 1)
             guard reader.slice(offset + 2, length) != nil else { return nil }
-            // Padded to words.
+            // Padded to 16-bit words.
             return (.pixels(count: Int(second), at: offset + 2), offset + 2 + ((length + 1) & ~1))
         }
     }

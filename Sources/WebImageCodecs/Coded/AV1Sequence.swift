@@ -1,6 +1,6 @@
-/// The sequence headers of AV1, which say how big pictures may be and what they are made of.
+/// Parses AV1 sequence headers, which state the maximum size and the sample format of the frames.
 package enum AV1Sequence {
-    /// Those in a row of OBUs.
+    /// Returns the headers in a sequence of OBUs.
     package static func pictures(in bytes: UnsafeRawBufferPointer) -> [CodedPicture] {
         var pictures: [CodedPicture] = []
         let reader = ByteReader(bytes)
@@ -20,7 +20,7 @@ package enum AV1Sequence {
         return pictures
     }
 
-    /// Seven bits a byte, the lowest first.
+    /// Reads a number of seven bits per byte, the lowest first (LEB128).
     private static func number(_ reader: ByteReader, _ offset: inout Int) -> Int? {
         var value = 0
         for index in 0..<8 {
@@ -32,7 +32,7 @@ package enum AV1Sequence {
         return nil
     }
 
-    /// Nil when the header ends before the size; where only the colours are missing, they count as the greatest.
+    /// Returns nil when the header ends before the size; if only the colour information is missing, the most expensive format is assumed.
     static func picture(_ unit: UnsafeRawBufferPointer) -> CodedPicture? {
         var bits = BitReader(Array(unit.prefix(1024)))
         guard let profile = bits.read(3), bits.skip(1), let isReduced = bits.flag(),
@@ -79,7 +79,7 @@ package enum AV1Sequence {
         return true
     }
 
-    /// As in HEVC, but for 32 zeros, which stand for themselves.
+    /// Skips a `uvlc` number. It differs from HEVC's: 32 zeros are a complete number.
     private static func skipInterval(_ bits: inout BitReader) -> Bool {
         var rest = bits
         if rest.read(32) == 0 {
@@ -100,7 +100,7 @@ package enum AV1Sequence {
         return bits.skip((hasOrder ? 3 : 0) + 3)
     }
 
-    /// Reads up to the flag of grain; what stands before that and is missing is found missing there.
+    /// Reads up to the film grain flag. Missing fields before it are detected there.
     private static func colors(_ bits: inout BitReader, profile: Int) -> (samples: Int, bits: Int)? {
         guard let isDeep = bits.flag() else { return nil }
         var depth = isDeep ? 10 : 8
@@ -112,10 +112,10 @@ package enum AV1Sequence {
         let codes = isDescribed ? bits.read(24) : 0
         guard let codes else { return nil }
         if isGray { return bits.skip(1) ? (2, depth) : nil }
-        // sRGB in the planes themselves.
+        // sRGB with identity matrix: always 4:4:4.
         if codes == 1 << 16 | 13 << 8 { return bits.skip(1) ? (6, depth) : nil }
         guard bits.skip(1), let samples = samples(&bits, profile: profile, depth: depth) else { return nil }
-        // Where samples of colour lie between those of light, and whether the two colours are coarse in other ways.
+        // The chroma sample position, and whether the two chroma planes have separate quantisers.
         return bits.skip((samples == 3 ? 2 : 0) + 1) ? (samples, depth) : nil
     }
 

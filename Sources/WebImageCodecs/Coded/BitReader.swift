@@ -5,13 +5,13 @@ package struct BitReader {
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// False when there are not so many.
+    /// Skips bits; returns false if there are not so many.
     package mutating func skip(_ count: Int) -> Bool {
         position += count
         return position <= bytes.count * 8
     }
 
-    /// At most 32 bits; nil when there are not so many.
+    /// Reads at most 32 bits; returns nil if there are not so many.
     package mutating func read(_ count: Int) -> Int? {
         guard position + count <= bytes.count * 8 else { return nil }
         var value = 0
@@ -22,10 +22,10 @@ package struct BitReader {
         return value
     }
 
-    /// One bit.
+    /// Reads one bit.
     package mutating func flag() -> Bool? { read(1).map { $0 == 1 } }
 
-    /// As many zeros as bits follow the next one: `ue(v)` of HEVC, `uvlc` of AV1.
+    /// Reads an exponential Golomb number, which starts with as many zeros as bits follow its first 1: `ue(v)` of HEVC, `uvlc` of AV1.
     package mutating func readGolomb() -> Int? {
         var zeros = 0
         while let bit = read(1) {

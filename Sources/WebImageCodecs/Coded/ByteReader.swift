@@ -1,4 +1,4 @@
-/// Reads numbers out of bytes; beyond the end there is nil, never a trap.
+/// Reads numbers from bytes with bounds checks: returns nil beyond the end and never traps.
 package struct ByteReader {
     package let bytes: UnsafeRawBufferPointer
 
@@ -34,7 +34,7 @@ package struct ByteReader {
         contains(offset, 4) ? UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)) : nil
     }
 
-    /// The bytes of a range, nil when it is not wholly there.
+    /// Returns the bytes of a range; nil when it is not completely there.
     package func slice(_ offset: Int, _ length: Int) -> UnsafeRawBufferPointer? {
         guard length >= 0, contains(offset, length) else { return nil }
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length])

@@ -1,11 +1,12 @@
-/// What a codec's own header says of a picture, whatever the boxes around it say: a decoder takes memory for this.
+/// The format of an image according to the codec's own bitstream header. Decoders allocate memory by this, whatever the container's boxes
+/// state.
 package struct CodedPicture: Sendable, Hashable {
     package var width: Int
     package var height: Int
-    /// Samples of all planes for two pixels: 2 of grey, 3 of 4:2:0, 4 of 4:2:2, 6 of 4:4:4.
+    /// The number of samples of all planes for two pixels: 2 for grey, 3 for 4:2:0, 4 for 4:2:2, 6 for 4:4:4.
     package var samplesPerTwoPixels: Int
     package var bitsPerSample: Int
-    /// Whether grain may be laid over it when it has been decoded, which takes planes of its own.
+    /// A Boolean value that indicates whether film grain may be applied after decoding, which needs a second set of planes.
     package var hasGrain: Bool
 
     package init(width: Int, height: Int, samplesPerTwoPixels: Int, bitsPerSample: Int, hasGrain: Bool = false) {
@@ -16,7 +17,7 @@ package struct CodedPicture: Sendable, Hashable {
         self.hasGrain = hasGrain
     }
 
-    /// Bytes of the planes that a decoder fills.
+    /// Returns the number of bytes of the planes that a decoder fills.
     package func planeByteCount(pixelCount: Int) -> Int {
         let (samples, overflow) = pixelCount.multipliedReportingOverflow(by: samplesPerTwoPixels)
         let bytes = overflow ? .max / 2 : samples / 2

@@ -1,12 +1,12 @@
-/// A box of an ISO base media file (HEIF, AVIF): what it is, and where its content lies.
+/// A box of an ISO base media file (HEIF, AVIF): its type and the range of its content.
 package struct ISOBox: Sendable, Hashable {
     package let type: UInt32
     package let content: Range<Int>
 
-    /// More boxes than this one after the other are no picture's, and are not read.
+    /// The maximum number of sibling boxes that are read; valid images have fewer.
     package static let mostBoxes = 1 << 16
 
-    /// The boxes that lie one after the other in a part of a file; one that reaches beyond its end is the last, and is cut there.
+    /// Returns the sibling boxes in a part of a file. A box that extends beyond the end is the last one, and is truncated there.
     package static func boxes(in bytes: ByteReader, _ part: Range<Int>) -> [ISOBox] {
         var boxes: [ISOBox] = []
         var offset = part.lowerBound
@@ -30,13 +30,13 @@ package struct ISOBox: Sendable, Hashable {
         return boxes
     }
 
-    /// The boxes within this one, after `skipped` bytes of content of its own.
+    /// Returns the boxes within this one, after the first `skipped` bytes of its content.
     package func children(in bytes: ByteReader, skipping skipped: Int = 0) -> [ISOBox] {
         guard skipped <= content.count else { return [] }
         return Self.boxes(in: bytes, content.lowerBound + skipped..<content.upperBound)
     }
 
-    /// The first box of a kind within this one.
+    /// Returns the first box of a type within this one.
     package func child(_ type: StaticString, in bytes: ByteReader) -> ISOBox? {
         let wanted = fourCC(type)
         return children(in: bytes).first { $0.type == wanted }

@@ -1,19 +1,18 @@
-/// Where the coded pictures of an ISO base media file (HEIF, AVIF) lie: those of items and of tracks, whether or not anybody asks
-/// for them.
+/// The locations of the coded images in an ISO base media file (HEIF, AVIF): those of items and of tracks, whether or not they are displayed.
 package struct ISOPictures {
-    /// A picture of an item, or a frame of a track.
+    /// An image of an item, or a frame of a track.
     package struct Sample: Hashable {
-        /// Of the item, or of the track's samples.
+        /// The type of the item, or of the track's samples.
         package let type: UInt32
-        /// Parts of the file, one after the other.
+        /// The consecutive parts of the file that hold the data.
         package let ranges: [Range<Int>]
     }
 
     package private(set) var samples: [Sample] = []
-    /// Those of each item.
+    /// The samples of each item.
     package private(set) var items: [Int: Set<Sample>] = [:]
-    /// The types of the items that are such pictures, whoever reads the lists of items: not of those that one list tells of twice, or that are
-    /// in a second one.
+    /// The types of the items that are such images, as every reader sees them: from the first list, without items that it contains twice. Empty for a
+    /// file with several `meta` boxes.
     package private(set) var itemTypes: [Int: UInt32] = [:]
     /// The properties of all items.
     package private(set) var properties: [ISOBox] = []
@@ -22,9 +21,9 @@ package struct ISOPictures {
     private var seen: Set<Sample> = []
     private var byteCount = 0
 
-    /// - Parameter types: those of the pictures that are looked for.
-    /// - Throws: ``WebImageError/Code/badImageData`` for pictures that lie over each other and boxes in such numbers that to look
-    ///   at them would take longer than the file deserves.
+    /// - Parameter types: the types of the images to find.
+    /// - Throws: ``WebImageError/Code/badImageData`` if images overlap or there are too many boxes, so that checking them would take
+    ///   disproportionately long.
     package init(_ bytes: ByteReader, types: Set<UInt32>) throws(WebImageError) {
         self.bytes = bytes
         self.types = types
@@ -36,7 +35,7 @@ package struct ISOPictures {
         if all.count(where: { $0.type == fourCC("meta") }) > 1 { itemTypes = [:] }
     }
 
-    /// The bytes of a sample; copied when they lie in several parts.
+    /// Calls `body` with the bytes of a sample; they are copied if they lie in several parts.
     package func withBytes(of sample: Sample, _ body: (UnsafeRawBufferPointer) throws(WebImageError) -> Void)
         throws(WebImageError)
     {
@@ -64,12 +63,12 @@ package struct ISOPictures {
         guard seen.insert(sample).inserted else { return }
         byteCount += sample.ranges.reduce(0) { $0 + $1.count }
         guard byteCount <= 2 * bytes.count else {
-            throw WebImageError(.badImageData, "the file's pictures lie over each other")
+            throw WebImageError(.badImageData, "the file's images overlap")
         }
         samples.append(sample)
     }
 
-    /// What is there of a part of the file.
+    /// Returns the range of a part, clamped to the file.
     private func range(_ offset: Int, _ length: Int, within whole: Range<Int>) -> Range<Int> {
         let start = min(max(offset, whole.lowerBound), whole.upperBound)
         return start..<start + min(max(length, 0), whole.upperBound - start)
@@ -118,9 +117,9 @@ extension ISOPictures {
         else { return }
         let (offsetSize, lengthSize) = (sizes >> 12 & 15, sizes >> 8 & 15)
         let (baseSize, indexSize) = (sizes >> 4 & 15, version > 0 ? sizes & 15 : 0)
-        // Of others, and of indices, which no picture has that is read, each library makes something else.
+        // Libraries interpret other sizes, and indices, differently. No supported image uses indices.
         guard indexSize == 0, [offsetSize, lengthSize, baseSize].allSatisfy({ [0, 4, 8].contains($0) }) else {
-            throw WebImageError(.badImageData, "the file says where its pictures lie in numbers of a strange size")
+            throw WebImageError(.badImageData, "the file's image locations have an unsupported number size")
         }
         for _ in 0..<count {
             guard lengthSize > 0, let item = cursor.number(version < 2 ? 2 : 4),
@@ -140,12 +139,12 @@ extension ISOPictures {
         }
     }
 
-    /// Reads numbers one after the other.
+    /// Reads consecutive numbers.
     private struct Cursor {
         let bytes: ByteReader
         var offset: Int
 
-        /// A number of so many bytes, at most 8; those that no file reaches are the greatest there is. Nil at the end.
+        /// Reads a number of `size` bytes, at most 8. Values beyond any file size are clamped. Returns nil at the end.
         mutating func number(_ size: Int) -> Int? {
             guard let slice = bytes.slice(offset, size), size <= 8 else { return nil }
             offset += size
@@ -195,7 +194,7 @@ extension ISOPictures {
         }
     }
 
-    /// Where the entries of a table begin, whose number stands before them.
+    /// Returns the offsets of the entries of a table that starts with their number.
     private func entries(_ boxes: [ISOBox], _ type: StaticString, size: Int) -> [Int] {
         let wanted = fourCC(type)
         return boxes.filter { $0.type == wanted }.flatMap { box -> [Int] in
@@ -205,7 +204,7 @@ extension ISOPictures {
         }
     }
 
-    /// How long each sample is.
+    /// The size of each sample.
     private struct SampleSizes {
         private var same = 0
         private var left = 0
@@ -240,7 +239,7 @@ extension ISOPictures {
 }
 
 extension [UInt8] {
-    /// Typed throws, which `withUnsafeBytes` has not.
+    /// Wraps `withUnsafeBytes` with typed throws.
     fileprivate func withBytes(
         _ body: (UnsafeRawBufferPointer) throws(WebImageError) -> Void
     ) throws(WebImageError) {

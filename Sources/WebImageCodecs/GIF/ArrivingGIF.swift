@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// A GIF while it arrives.
+/// An incremental decoder of GIF.
 final class ArrivingGIF: ArrivingPicture {
     private let options: ImageDecodeOptions
     private var structure: GIFStructure
     private(set) var properties: ImageProperties?
     private var plan: DecodePlan?
     private var first: FirstFrame?
-    /// All bytes so far, for frames that are asked for later; empty while there are no two.
+    /// All bytes so far, for frames that are requested later; empty until there are two frames.
     private var data = Data()
 
-    /// The frame that is being decoded, and then the picture.
+    /// The state of the first frame: being decoded or complete.
     private struct FirstFrame {
         let rows: GIFRowReader
         let table: ScratchBuffer
@@ -52,14 +52,14 @@ final class ArrivingGIF: ArrivingPicture {
         return true
     }
 
-    /// Takes what the blocks said.
+    /// Updates the properties and the plan from the blocks read so far.
     private func update(isFinished: Bool) throws(WebImageError) {
         guard structure.width > 0, structure.height > 0 else { return }
         try options.limits.check(width: structure.width, height: structure.height)
         let properties = GIFCoder.properties(structure)
         self.properties = properties
         guard !structure.frames.isEmpty else { return }
-        // The byte limit is for all frames, and those that are still to come make each smaller.
+        // The byte limit applies to all frames together, so further frames make each smaller.
         let isSettled = isFinished || options.scaleDownLimitBytes == 0
         plan = try DecodePlan.early(for: properties, options: options, isSettled: isSettled)
     }
@@ -78,7 +78,7 @@ final class ArrivingGIF: ArrivingPicture {
         return try image.with(animation: animation(properties, first: image))
     }
 
-    /// The frames that are whole, of the size of a preview.
+    /// Returns an animation of the complete frames, at the size of a preview.
     private func animation(_ file: ImageProperties, first: Image) throws(WebImageError) -> AnimatedImage {
         let frames = Array(structure.frames.prefix(structure.completeFrameCount))
         var (file, options) = (file, options)
@@ -94,14 +94,14 @@ final class ArrivingGIF: ArrivingPicture {
 
     func image() throws(WebImageError) -> Image {
         guard let properties, let plan, let first else {
-            throw WebImageError(.badImageData, "the GIF file has no picture")
+            throw WebImageError(.badImageData, "the GIF file has no image")
         }
         first.rows.rewind()
         return try ImageAssembler.makeImage(from: first.rows, properties: properties, plan: plan, options: options)
     }
 }
 
-/// The rows of a frame of which some are there.
+/// The rows of a partly decoded frame.
 private final class ArrivedGIFRows: ArrivedRows {
     private let rows: GIFRowReader
     private let numberCount: Int

@@ -1,10 +1,10 @@
 public import FoundationEssentials
 
 extension GIFCoder: AnimatedImageCoder {
-    /// Opens an animation: steps through the blocks of the file.
+    /// Opens an animation by reading the blocks of the file.
     ///
-    /// A frame that stays is drawn over, one of disposal 2 makes its rectangle transparent, whatever background colour the file
-    /// names, and one of disposal 3 gives back what it has hidden; other numbers mean that it stays.
+    /// Disposal 2 makes the frame's rectangle transparent, whatever background colour the file names, and disposal 3 restores the pixels that the
+    /// frame has covered. With other values the frame stays.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     public func animation(
@@ -23,7 +23,7 @@ extension GIFCoder: AnimatedImageCoder {
         )
     }
 
-    /// The frames given, of those of a file.
+    /// Returns an animation of the given frames of a file.
     static func animation(
         of data: Data,
         frames: [GIFFrame],

@@ -3,19 +3,19 @@ public import FoundationEssentials
 import Glibc
 
 extension GIFCoder: AnimatedImageEncoder {
-    /// GIF only.
+    /// Returns whether the format is GIF.
     public func canEncode(to format: ImageFormat) -> Bool { format == .gif }
-    /// GIF only.
+    /// Returns whether the format is GIF.
     public func canEncodeAnimation(to format: ImageFormat) -> Bool { format == .gif }
 
-    /// Encodes a still picture.
+    /// Encodes a still image.
     ///
-    /// A picture of up to 256 colours keeps them exactly; another gets the 256 that suit it best, and what they miss is spread to
-    /// the pixels around. A pixel is transparent or not: see ``ImageEncodeOptions/backgroundColor``. Quality is ignored; with
+    /// An image of up to 256 colours keeps them exactly. Otherwise the 256 colours that suit it best are chosen, and the errors are diffused to
+    /// neighbouring pixels. A pixel is either opaque or transparent: see ``ImageEncodeOptions/backgroundColor``. Quality is ignored; with
     /// ``ImageEncodeOptions/maxFileSize`` there are fewer colours. The orientation is applied to the pixels.
     ///
-    /// - Throws: ``WebImageError/Code/limitExceeded`` when a side is longer than 65 535 pixels or the file cannot be made small
-    ///   enough, ``WebImageError/Code/outOfMemory``, ``WebImageError/Code/unsupportedFormat`` for another format.
+    /// - Throws: ``WebImageError/Code/limitExceeded`` when a side is longer than 65 535 pixels or the file cannot be made small enough,
+    ///   ``WebImageError/Code/outOfMemory``, ``WebImageError/Code/unsupportedFormat`` for another format.
     public func encode(
         _ image: Image,
         to format: ImageFormat,
@@ -38,12 +38,10 @@ extension GIFCoder: AnimatedImageEncoder {
         }
     }
 
-    /// Encodes an animation. Of each frame the rectangle is stored that has changed, with a palette of its own where that of the
-    /// first frame lacks a colour.
+    /// Encodes an animation. Each frame stores only the rectangle that has changed, with a local palette if the first frame's palette lacks a colour.
     ///
-    /// Durations are stored in hundredths of a second. What is rounded off a frame is made up for by the next, so that each begins
-    /// within a hundredth of when it should; but none is shorter than 0.02 s, since programs show less for 0.1 s, and none longer
-    /// than 655.35 s.
+    /// Durations are stored in hundredths of a second. The rounding error of a frame is carried over to the next, so each begins within a hundredth
+    /// of its exact time. Durations are at least 0.02 s, since programs show shorter ones for 0.1 s, and at most 655.35 s.
     public func encode(
         _ animation: any AnimatedImageProvider,
         to format: ImageFormat,
@@ -81,10 +79,10 @@ extension GIFCoder: AnimatedImageEncoder {
         guard format == .gif else { throw WebImageError(.unsupportedFormat, "the GIF coder does not write \(format)") }
     }
 
-    /// Most colours of a frame while a file size is searched for, 2...256.
+    /// Returns the maximum number of colours of a frame for the file size search, 2...256.
     private static func colorLimit(quality: Double) -> Int { Int(2 * exp2(7 * quality)) }
 
-    /// The pixels as GIF has them: opaque or nothing.
+    /// Returns the pixels for GIF: either opaque or transparent.
     private static func frame(
         of bitmap: Bitmap,
         _ options: ImageEncodeOptions

@@ -1,8 +1,7 @@
 public import FoundationEssentials
 
 extension GIFCoder {
-    /// What a decode takes: the colour numbers of the first frame, however many there are, and what is known of each frame. Steps
-    /// through the blocks.
+    /// Returns the memory cost of a decode: the palette indices of the first frame, and the description of each frame. Cost: reads all blocks.
     public func memoryNeed(
         of data: Data,
         options: ImageDecodeOptions
@@ -12,7 +11,7 @@ extension GIFCoder {
         }
         let properties = Self.properties(structure)
         let plan = try DecodePlan.make(for: properties, options: options)
-        guard let frame = structure.frames.first else { throw WebImageError(.badImageData, "GIF: there is no picture") }
+        guard let frame = structure.frames.first else { throw WebImageError(.badImageData, "GIF: no image") }
         try options.limits.check(width: frame.width, height: frame.height)
         try options.limits.check(decodedByteCount: frame.width * frame.height)
         let assembly = AssemblyNeed(
@@ -28,6 +27,6 @@ extension GIFCoder {
         return DecodeMemoryNeed(assembly, decoder: numbers + structure.frames.count * Self.bytesOfFrame)
     }
 
-    /// What is known of a frame, several times while lists grow.
+    /// The memory for a frame's description, counted several times because arrays are copied as they grow.
     private static let bytesOfFrame = 600
 }

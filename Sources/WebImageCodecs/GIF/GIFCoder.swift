@@ -2,17 +2,17 @@ public import FoundationEssentials
 
 /// Decodes and encodes GIF, 87a and 89a: the first frame, or the frames of ``animation(of:options:)``, on their canvas.
 ///
-/// What the frame leaves uncovered is transparent, as in browsers, whatever background colour the file names. A first
-/// frame that is incomplete is an error; what comes after it may be missing or damaged. The properties tell frames,
-/// durations and loops (a file that says nothing plays once).
+/// As in browsers, parts of the canvas that the frame does not cover are transparent, whatever background colour the file names. An
+/// incomplete first frame is an error; later frames may be missing or damaged. The properties include frame count, durations and loop count
+/// (a file without a loop count plays once).
 public struct GIFCoder: ImageCoder {
-    /// A coder.
+    /// Creates a coder.
     public init() {}
 
-    /// Whether the data starts with `GIF87a` or `GIF89a`.
+    /// Returns whether the data starts with `GIF87a` or `GIF89a`.
     public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .gif }
 
-    /// What the blocks say. Steps through all of them, without reading pixels.
+    /// Reads the properties from all blocks, without reading pixels.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
@@ -54,7 +54,7 @@ public struct GIFCoder: ImageCoder {
         var properties = ImageProperties(format: .gif, width: structure.width, height: structure.height)
         properties.hasAlpha =
             structure.frames.first?.hasAlpha(onCanvasOf: structure.width, by: structure.height) ?? false
-        // With more frames than were read, the number says only that they are too many.
+        // If there are more frames than were read, the count only indicates that there are too many.
         properties.frameCount = structure.frames.count + (structure.isCut ? 1 : 0)
         if properties.frameCount > 1 {
             properties.frameDurations = structure.frames.map(\.duration)

@@ -2,24 +2,24 @@ import FoundationEssentials
 
 /// Chooses the palette of each frame of a GIF file.
 struct GIFColorAssignment {
-    /// What a frame is written with.
+    /// The colours with which a frame is written.
     struct Choice {
-        /// Colours of its own; nil for those that frames share.
+        /// The local palette; nil for the shared one.
         var palette: GIFColorTable?
-        /// Bits of its colour numbers.
+        /// The number of bits of a palette index.
         var bits: Int
-        /// The number that means nothing, if it is used.
+        /// The index that means transparent, if used.
         var clear: UInt8?
     }
 
     private let limit: Int
     private let own: GIFPalette
-    /// The colours of the first frame, once there was one.
+    /// The palette of the first frame; empty before it.
     private let shared: GIFPalette
     private var sharedBits: Int?
     private var quantizer: GIFQuantizer?
 
-    /// - Parameter limit: most colours of a frame, 2...256.
+    /// - Parameter limit: the maximum number of colours of a frame, 2...256.
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     init(limit: Int) throws(WebImageError) {
         self.limit = min(max(limit, 2), 256)
@@ -27,12 +27,12 @@ struct GIFColorAssignment {
         shared = try GIFPalette()
     }
 
-    /// Writes the colour numbers of a frame: of few colours just those, of many the best that there is room for.
+    /// Writes the palette indices of a frame: with its exact colours if they fit, otherwise with the best approximation.
     ///
     /// - Parameters:
-    ///   - pixels: what has changed; nothing elsewhere.
-    ///   - isComplete: whether that is all of them.
-    ///   - picture: all pixels in the same place, if they are opaque; they are written instead where that makes colours exact.
+    ///   - pixels: the changed pixels; unchanged ones are transparent.
+    ///   - isComplete: all pixels have changed.
+    ///   - picture: all pixels of the same rectangle, if they are opaque; they are written instead if that keeps the colours exact.
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     mutating func assign(
         _ pixels: Bitmap,
@@ -56,9 +56,9 @@ struct GIFColorAssignment {
         return choice(clear: isComplete ? nil : UInt8(truncatingIfNeeded: own.count))
     }
 
-    /// Makes the colours chosen last those that frames share.
+    /// Makes the last chosen palette the shared one.
     ///
-    /// - Parameter leavesRoom: whether frames need a number for what does not change.
+    /// - Parameter leavesRoom: frames need an index for unchanged pixels.
     mutating func share(leavesRoom: Bool) -> GIFColorTable {
         shared.copy(own)
         let table = GIFColorTable(shared.colors, count: min(shared.count + (leavesRoom ? 1 : 0), 256))

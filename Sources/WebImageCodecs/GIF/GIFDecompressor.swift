@@ -1,44 +1,44 @@
-/// Expands the LZW codes of a GIF frame.
+/// Decompresses the LZW codes of a GIF frame.
 ///
-/// Written here rather than taken from giflib, which reads a file only from its start, keeps the description of every
-/// frame it passes, and calls back for every few bytes. This works on any frame of a file in memory, and was measured a
-/// quarter faster on a picture of 1 megapixel, colours included.
+/// giflib is not used because it reads a file only from its start, keeps the description of every frame it passes, and calls back for every
+/// few bytes. This decoder works on any frame of a file in memory, and was measured a quarter faster on an image of 1 megapixel, colours
+/// included.
 struct GIFDecompressor {
     private static let tableSize = 4096
 
     private var bytes: UnsafeRawBufferPointer
-    /// The next byte of the file, and the end of the sub-block it is in.
+    /// The next byte of the file, and the end of the current sub-block.
     private var offset: Int
     private var blockEnd: Int
     private var bits: UInt64 = 0
     private var bitCount = 0
     private let minimumCodeSize: Int
-    /// The table's next free place, the size of codes, the code before; between calls of ``run(_:_:)``.
+    /// The table's next free entry, the code size and the previous code, between calls of ``run(_:_:)``.
     private var next = 0
     private var codeSize = 0
     private var previous = -1
-    /// Numbers that were written.
+    /// The number of palette indices written.
     private(set) var written = 0
 
-    /// Codes that begin at `offset` with the byte that says their size. More than 8 bits, which no colour needs, are what some encoders
-    /// write.
+    /// Creates a decompressor of codes that begin at `offset` with the byte for their size. Some encoders write sizes above 8 bits, although no
+    /// colour needs them.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData`` for a size that does not exist.
+    /// - Throws: ``WebImageError/Code/badImageData`` for an invalid size.
     init(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(WebImageError) {
         guard offset < bytes.count, (1...11).contains(bytes[offset]) else {
-            throw WebImageError(.badImageData, "GIF: the code size of the picture is not valid")
+            throw WebImageError(.badImageData, "GIF: invalid LZW code size")
         }
         self.bytes = bytes
         minimumCodeSize = Int(bytes[offset])
         self.offset = offset + 1
         blockEnd = offset + 1
-        // The bytes may go, and come at another place.
+        // The bytes may be at another address in the next call.
         codeSize = minimumCodeSize + 1
     }
 
-    /// Fills `output`; what the file has beyond that is left.
+    /// Fills `output`; further data in the file is ignored.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData`` when a code is not valid or the codes end too early.
+    /// - Throws: ``WebImageError/Code/badImageData`` when a code is invalid or the codes end too early.
     mutating func decode(into output: UnsafeMutableBufferPointer<UInt8>) throws(WebImageError) {
         let isComplete = withUnsafeTemporaryAllocation(of: Entry.self, capacity: Self.tableSize) { table in
             prepare(table)
@@ -48,18 +48,18 @@ struct GIFDecompressor {
     }
 
     private static var damage: WebImageError {
-        WebImageError(.badImageData, "GIF: the picture is damaged or ends too early")
+        WebImageError(.badImageData, "GIF: the image data is damaged or truncated")
     }
 
-    /// Memory for ``resume(_:isWhole:table:into:)``.
+    /// The number of bytes of the table for ``resume(_:isWhole:table:into:)``.
     static var tableByteCount: Int { tableSize * MemoryLayout<Entry>.stride }
 
-    /// Goes on filling `output` with what has come.
+    /// Continues filling `output` with newly received data.
     ///
     /// - Parameters:
-    ///   - bytes: all of the file so far; of those that were read nothing is looked at.
-    ///   - isWhole: whether they are all there will be.
-    ///   - table: memory of ``tableByteCount``, the same at every call.
+    ///   - bytes: all of the file so far; bytes that were already read are not accessed.
+    ///   - isWhole: the bytes are complete.
+    ///   - table: memory of ``tableByteCount`` bytes, the same at every call.
     /// - Returns: whether `output` is full.
     /// - Throws: as ``decode(into:)``.
     mutating func resume(
@@ -74,12 +74,12 @@ struct GIFDecompressor {
         let entries = UnsafeMutableBufferPointer(start: start, count: Self.tableSize)
         if next == 0 { prepare(entries) }
         if run(entries, output) { return true }
-        // Only where the bytes end can the next code be missing.
+        // A code can only be missing where the bytes end.
         guard isStarved, !isWhole else { throw Self.damage }
         return false
     }
 
-    /// A string of the table: another one and a byte behind it.
+    /// A string of the table: another string followed by one byte.
     private struct Entry {
         var prefix: UInt16
         var length: UInt16
@@ -93,13 +93,13 @@ struct GIFDecompressor {
             let color = UInt8(truncatingIfNeeded: value)
             table[value] = Entry(prefix: 0, length: 1, first: color, last: color)
         }
-        // Never used as strings, but a damaged file may name them.
+        // Never used as strings, but a damaged file may refer to them.
         table[clear] = table[0]
         table[clear + 1] = table[0]
         next = clear + 2
     }
 
-    /// Whether all is written; if not, ``isStarved`` tells why.
+    /// Returns whether everything is written; if not, ``isStarved`` indicates why.
     private mutating func run(
         _ table: UnsafeMutableBufferPointer<Entry>,
         _ output: UnsafeMutableBufferPointer<UInt8>
@@ -137,7 +137,7 @@ struct GIFDecompressor {
         return true
     }
 
-    /// Writes a string from its end to its beginning; what does not fit is left out.
+    /// Writes a string from its end to its beginning; the part that does not fit is dropped.
     @inline(__always)
     private static func write(
         _ code: Int,
@@ -160,7 +160,7 @@ struct GIFDecompressor {
         return min(end, output.count)
     }
 
-    /// Whether a code was missing because the bytes end, and not because they say that no more comes.
+    /// A Boolean value that indicates whether a code is missing because the bytes end, and not because the sub-blocks end.
     private var isStarved = false
 
     @inline(__always)
@@ -172,7 +172,7 @@ struct GIFDecompressor {
         return code
     }
 
-    /// Fills the bits from one sub-block after the other; false when they end.
+    /// Refills the bits from the sub-blocks; returns false at their end.
     private mutating func refill(_ size: Int) -> Bool {
         isStarved = false
         while bitCount <= 56 {

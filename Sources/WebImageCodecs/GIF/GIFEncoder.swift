@@ -3,13 +3,13 @@ import Glibc
 
 /// Writes the frames of a GIF file, each as the part that has changed. Holds three frames at most.
 ///
-/// What has not changed is transparent. A pixel that becomes transparent must be taken away with the frame before it: that
-/// frame's rectangle is made to reach it, and is cleared when its time is over.
+/// Unchanged pixels are written as transparent. A pixel that becomes transparent has to be removed with the frame before: that frame's rectangle is
+/// extended to include the pixel, and is cleared at the end of its duration.
 ///
-/// A frame of up to 256 colours keeps them. Others get the colours that suit them best, and the errors are spread; each frame
-/// has a palette of its own unless that of the first has all its colours.
+/// A frame of up to 256 colours keeps them. Otherwise the best colours are chosen and the errors are diffused. Each frame has a local palette unless
+/// the first frame's palette has all its colours.
 final class GIFEncoder {
-    /// Pixels of the size of the file that are opaque or nothing; not changed any more.
+    /// Pixels of the file's size that are either opaque or transparent; immutable from here on.
     struct Frame {
         var pixels: Bitmap
         var isOpaque: Bool
@@ -20,18 +20,17 @@ final class GIFEncoder {
     private let height: Int
     private let loopCount: Int?
     private var file = GIFFileWriter()
-    /// What is on the canvas before the next frame to be written.
+    /// The canvas before the next frame to be written.
     private var canvas: Bitmap
-    /// It waits for the one after it, which decides what becomes of it.
+    /// The frame that is written once the next one is known, which determines its disposal.
     private var pending: Frame?
     private var isBegun = false
     private var colors: GIFColorAssignment
 
     /// - Parameters:
-    ///   - loopCount: nil for a still picture.
-    ///   - colorLimit: most colours of a frame, 2...256.
-    /// - Throws: ``WebImageError/Code/limitExceeded`` for a size that the format cannot hold,
-    ///   ``WebImageError/Code/outOfMemory``.
+    ///   - loopCount: nil for a still image.
+    ///   - colorLimit: the maximum number of colours of a frame, 2...256.
+    /// - Throws: ``WebImageError/Code/limitExceeded`` for a size that the format cannot hold, ``WebImageError/Code/outOfMemory``.
     init(width: Int, height: Int, loopCount: Int?, colorLimit: Int) throws(WebImageError) {
         let side = max(width, height)
         guard side <= 65_535 else { throw .limitExceeded("longest side of GIF", allowed: 65_535, required: side) }
@@ -62,7 +61,7 @@ final class GIFEncoder {
         let vanishing = next.flatMap { PixelArea.cleared(frame.pixels, $0) }
         var area = PixelArea.difference(canvas, frame.pixels) ?? .corner
         if let vanishing { area = area.union(vanishing) }
-        // Programs take the first frame for the picture.
+        // Programs show the first frame as the still image.
         if !isBegun { area = whole }
         try write(frame, area, disposal: vanishing == nil ? 1 : 2)
         canvas = frame.pixels
@@ -83,7 +82,7 @@ final class GIFEncoder {
         var (palette, bits) = (choice.palette, choice.bits)
         if !isBegun {
             isBegun = true
-            // In the colours that others may use there is a number for what does not change.
+            // The shared palette has an index for unchanged pixels.
             let shared = colors.share(leavesRoom: loopCount != nil || choice.clear != nil)
             file.begin(width: width, height: height, palette: shared, loopCount: loopCount)
             (palette, bits) = (nil, shared.bits)

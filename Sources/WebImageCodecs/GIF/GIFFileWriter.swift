@@ -1,14 +1,13 @@
 import CPixels
 import FoundationEssentials
 
-/// Puts the blocks of a GIF file one after the other.
+/// Writes the blocks of a GIF file.
 struct GIFFileWriter {
     private(set) var data = Data()
 
-    /// The header, the size, the colours for all frames.
+    /// Writes the header, the size and the shared palette.
     ///
-    /// - Parameter loopCount: how often an animation plays, 0 for ever; nil for a still picture. Once is what a file means that
-    ///   does not say.
+    /// - Parameter loopCount: how often an animation plays, 0 for infinite; nil for a still image. A file without a loop count plays once.
     mutating func begin(width: Int, height: Int, palette: GIFColorTable, loopCount: Int?) {
         data.append(contentsOf: "GIF89a".utf8)
         append16(width)
@@ -23,18 +22,18 @@ struct GIFFileWriter {
         data.append(0)
     }
 
-    /// How the frame that follows is shown.
+    /// Writes how the next frame is shown.
     mutating func control(ticks: Int, disposal: UInt8, clear: UInt8?) {
         data.append(contentsOf: [0x21, 0xF9, 4, disposal << 2 | (clear == nil ? 0 : 1)])
         append16(ticks)
         data.append(contentsOf: [clear ?? 0, 0])
     }
 
-    /// A frame.
+    /// Writes a frame.
     ///
     /// - Parameters:
-    ///   - palette: colours of its own; nil for those of the file.
-    ///   - bits: of the colour numbers.
+    ///   - palette: the local palette; nil for the shared one.
+    ///   - bits: the number of bits of a palette index.
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     mutating func frame(
         _ numbers: UnsafePointer<UInt8>,
@@ -59,13 +58,13 @@ struct GIFFileWriter {
     }
 }
 
-/// The colours of a GIF file or frame, as they are stored: filled up to a power of two.
+/// A palette as stored in a GIF file: filled up to a power of two.
 struct GIFColorTable {
-    /// 1...8.
+    /// The number of bits of an index, 1...8.
     let bits: Int
     let bytes: [UInt8]
 
-    /// - Parameter count: how many numbers are needed, that of transparent pixels included.
+    /// - Parameter count: the number of indices needed, including that of transparent pixels.
     init(_ colors: [UInt8], count: Int) {
         var bits = 1
         while 1 << bits < count { bits += 1 }

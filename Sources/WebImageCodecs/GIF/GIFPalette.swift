@@ -1,7 +1,7 @@
 import CPixels
 import FoundationEssentials
 
-/// Colours of pixels that are opaque or nothing, and their numbers.
+/// The colours of opaque pixels, and their palette indices.
 final class GIFPalette {
     fileprivate let pointer: OpaquePointer
 
@@ -15,15 +15,15 @@ final class GIFPalette {
 
     var count: Int { cpixels_palette_count(pointer) }
 
-    /// Red, green, blue of each.
+    /// Red, green and blue of each colour.
     var colors: [UInt8] {
         Array(UnsafeBufferPointer(start: cpixels_palette_colors(pointer), count: count * 3))
     }
 
-    /// Takes the colours of another palette.
+    /// Copies the colours of another palette.
     func copy(_ other: GIFPalette) { cpixels_palette_copy(other.pointer, pointer) }
 
-    /// Takes all colours of the pixels in place of those it has; false when they are more than `limit`.
+    /// Replaces the palette by all colours of the pixels; returns false when they are more than `limit`.
     func collect(_ pixels: Bitmap, limit: Int) -> Bool {
         cpixels_palette_clear(pointer)
         return (0..<pixels.height).allSatisfy {
@@ -31,7 +31,7 @@ final class GIFPalette {
         }
     }
 
-    /// Writes the numbers of all pixels, row after row, `clear` for nothing; false when a colour is missing.
+    /// Writes the palette indices of all pixels, row by row, with `clear` for transparent ones; returns false when a colour is missing.
     func map(_ pixels: Bitmap, clear: UInt8, to numbers: UnsafeMutablePointer<UInt8>) -> Bool {
         (0..<pixels.height).allSatisfy { row in
             cpixels_palette_map(pointer, pixels.bytes(row: row), pixels.width, clear, numbers + row * pixels.width)
@@ -39,7 +39,7 @@ final class GIFPalette {
     }
 }
 
-/// Makes palettes of pixels with too many colours.
+/// Chooses palettes for pixels with too many colours.
 final class GIFQuantizer {
     private let quantizer: OpaquePointer
 
@@ -53,8 +53,8 @@ final class GIFQuantizer {
 
     deinit { cpixels_quantizer_destroy(quantizer) }
 
-    /// Makes a palette of at most `limit` colours, and writes the number of the one that each pixel gets; for nothing the number
-    /// after the last colour.
+    /// Chooses a palette of at most `limit` colours, and writes the index of each pixel's colour; transparent pixels get the index after the last
+    /// colour.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     func reduce(

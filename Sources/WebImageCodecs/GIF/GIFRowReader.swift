@@ -1,6 +1,7 @@
 import FoundationEssentials
 
-/// The rows of a GIF frame on a canvas, or of its own rectangle: colours looked up, transparent outside of the frame.
+/// Reads the rows of a GIF frame on a canvas, or of its rectangle only. Palette indices become colours; pixels outside of the frame are
+/// transparent.
 final class GIFRowReader: ScanlineSource {
     let width: Int
     let height: Int
@@ -8,19 +9,19 @@ final class GIFRowReader: ScanlineSource {
     var colorProfile: Data? { nil }
 
     private let frame: GIFFrame
-    /// The colour numbers, in the order of the file.
+    /// The palette indices, in the order of the file.
     private let indices: PixelStorage
-    /// The memory of the colour numbers.
+    /// The memory of the palette indices.
     let numbers: UnsafeMutableBufferPointer<UInt8>
-    /// Red, green, blue and alpha of the 256 numbers; black for those the palette does not have.
+    /// Red, green, blue and alpha of the 256 indices; black for those that the palette does not have.
     private var colors = [UInt32](repeating: UInt32(littleEndian: 0xFF00_0000), count: 256)
     private var nextRow = 0
 
-    /// Decodes the colour numbers of the frame.
+    /// Decodes the palette indices of the frame.
     ///
-    /// - Parameter structure: the canvas that the rows are of; the frame's rectangle alone without one.
-    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded`` when the frame is too big,
-    ///   whatever the size of the canvas, ``WebImageError/Code/outOfMemory``.
+    /// - Parameter structure: the file whose canvas the rows belong to; nil for only the frame's rectangle.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded`` when the frame is too large, whatever the size
+    ///   of the canvas, ``WebImageError/Code/outOfMemory``.
     convenience init(
         _ bytes: UnsafeRawBufferPointer,
         canvasOf structure: GIFStructure? = nil,
@@ -33,7 +34,7 @@ final class GIFRowReader: ScanlineSource {
         }
     }
 
-    /// The same with colour numbers that `fill` writes, now or later.
+    /// Creates a reader of palette indices that `fill` writes, now or later.
     init(
         _ bytes: UnsafeRawBufferPointer,
         canvasOf structure: GIFStructure?,
@@ -48,7 +49,7 @@ final class GIFRowReader: ScanlineSource {
         self.frame = frame
         layout = frame.hasAlpha(onCanvasOf: width, by: height) ? .rgba8 : .rgb8
         if frame.palette == nil {
-            // Without a palette numbers are levels of grey, as Pillow takes them.
+            // Without a palette, indices are levels of grey, as in Pillow.
             for level: UInt32 in 0...255 { colors[Int(level)] = UInt32(littleEndian: level * 0x01_0101 | 0xFF00_0000) }
         }
         let palette = frame.palette ?? 0..<0
@@ -70,16 +71,16 @@ final class GIFRowReader: ScanlineSource {
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         guard count >= 0, count <= height - nextRow else {
-            throw WebImageError(.badImageData, "more rows were asked for than the picture has")
+            throw WebImageError(.badImageData, "more rows requested than the image has")
         }
         for row in 0..<count { write(row: nextRow + row, to: base + row * bytesPerRow) }
         nextRow += count
     }
 
-    /// Makes the first row the next to be read.
+    /// Restarts reading at the first row.
     func rewind() { nextRow = 0 }
 
-    /// Whether all pixels of a row are known when `count` numbers are.
+    /// Returns whether all pixels of a row are known when `count` indices are.
     func isThere(row: Int, numberCount count: Int) -> Bool {
         let line = row - frame.top
         guard line >= 0, line < frame.height else { return true }
@@ -107,7 +108,7 @@ final class GIFRowReader: ScanlineSource {
         }
     }
 
-    /// A frame without transparency that covers the canvas.
+    /// Writes a line of a frame without transparency that covers the canvas.
     private func writeOpaque(line: Int, to target: UnsafeMutableRawPointer) {
         let numbers = numbers(ofLine: line)
         var pixel = target.assumingMemoryBound(to: UInt8.self)
@@ -127,8 +128,8 @@ final class GIFRowReader: ScanlineSource {
         return UnsafePointer((indices.base + stored * frame.width).assumingMemoryBound(to: UInt8.self))
     }
 
-    /// Where a line is among those of an interlaced frame, which come in four passes: from line 0 every 8, from 4 every 8,
-    /// from 2 every 4, from 1 every 2.
+    /// Returns the position of a line in the stored order of an interlaced frame, which has four passes: from line 0 every 8, from 4 every 8, from 2
+    /// every 4, from 1 every 2.
     static func storedLine(of line: Int, height: Int) -> Int {
         let first = (height + 7) / 8
         let second = (height + 3) / 8

@@ -1,51 +1,51 @@
-/// One picture of a GIF file, as its descriptor and the control block before it say.
+/// One frame of a GIF file, according to its descriptor and the control block before it.
 struct GIFFrame: Sendable, Hashable {
     var left: Int
     var top: Int
     var width: Int
     var height: Int
     var isInterlaced: Bool
-    /// Where the colours lie in the file; nil when the frame has none and neither has the file.
+    /// The location of the palette; nil when neither the frame nor the file has one.
     var palette: Range<Int>?
-    /// The number that means transparent.
+    /// The index that means transparent.
     var transparentIndex: Int?
-    /// What becomes of the frame after its time: 0 and 1 stay, 2 background, 3 what was there before.
+    /// The disposal: 0 and 1 stay, 2 background, 3 the pixels before.
     var disposal: Int
-    /// In seconds, corrected.
+    /// The duration in seconds, corrected.
     var duration: Double
-    /// Where the compressed numbers begin: the byte with the code size.
+    /// The offset of the compressed indices: the byte with the code size.
     var dataOffset: Int
 
-    /// Whether any pixel of such a canvas may be transparent.
+    /// Returns whether any pixel of such a canvas may be transparent.
     func hasAlpha(onCanvasOf width: Int, by height: Int) -> Bool {
         let covers = left == 0 && top == 0 && self.width >= width && self.height >= height
         return transparentIndex != nil || !covers
     }
 }
 
-/// The blocks of a GIF file, found by stepping over them; pixels are not looked at.
+/// The blocks of a GIF file, found without reading pixels.
 ///
-/// Anything that is no block ends the file, as in browsers: what came before is shown.
+/// As in browsers, invalid data in place of a block ends the file: the frames before it are shown.
 package struct GIFStructure: Sendable {
-    /// The logical screen; where the file says 0, what the first frame needs.
+    /// The logical screen size; if the file states 0, the size that the first frame needs.
     private(set) var width = 0
     private(set) var height = 0
     private(set) var frames: [GIFFrame] = []
-    /// What the file says, nil when it does not.
+    /// The loop count in the file; nil if there is none.
     private(set) var loopCount: Int?
-    /// Whether the file has more frames than were read.
+    /// A Boolean value that indicates whether the file has more frames than were read.
     private(set) var isCut = false
 
-    /// Frames whose pixels are there to the end.
+    /// The number of frames whose pixel data is complete.
     private(set) var completeFrameCount = 0
 
     private var globalPalette: Range<Int>?
     private var control = Control()
     private let frameLimit: Int
-    /// Where the next block begins; nil before the header was read, and after the end.
+    /// The offset of the next block; nil before the header was read, and after the end.
     private var offset: Int?
     private var isAtEnd = false
-    /// Where in the block the next sub-block begins; nil when it is not known to have any.
+    /// The offset of the next sub-block in the current block; nil when it is unknown whether there are any.
     private var subBlock: Int?
 
     private struct Control {
@@ -56,21 +56,21 @@ package struct GIFStructure: Sendable {
 
     /// Reads at most `frameLimit` frames.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData`` when there is no header or no frame.
+    /// - Throws: ``WebImageError/Code/badImageData`` without a header or a frame.
     init(_ bytes: UnsafeRawBufferPointer, frameLimit: Int) throws(WebImageError) {
         self.init(frameLimit: frameLimit)
         try read(bytes, isWhole: true)
     }
 
-    /// A file of which nothing is there yet.
+    /// Creates an empty structure to be filled by ``read(_:isWhole:)``.
     init(frameLimit: Int) { self.frameLimit = max(frameLimit, 1) }
 
-    /// Goes on with what has come, block by block as they are whole.
+    /// Continues with newly received data, one complete block after the other.
     ///
     /// - Parameters:
-    ///   - bytes: all so far, from the first on.
-    ///   - isWhole: whether they are all there will be; what is there of a block then counts.
-    /// - Throws: as ``init(_:frameLimit:)``; that there is no frame, when no more can come.
+    ///   - bytes: all bytes so far, from the start.
+    ///   - isWhole: the bytes are complete; a truncated block is then read as far as possible.
+    /// - Throws: as ``init(_:frameLimit:)``; a missing frame is an error only when the bytes are complete.
     mutating func read(_ bytes: UnsafeRawBufferPointer, isWhole: Bool) throws(WebImageError) {
         let reader = ByteReader(bytes)
         if offset == nil, !isAtEnd {
@@ -78,11 +78,11 @@ package struct GIFStructure: Sendable {
         }
         readBlocks(reader, isWhole: isWhole)
         guard !frames.isEmpty || !(isWhole || isAtEnd) else {
-            throw WebImageError(.badImageData, "the GIF file has no picture")
+            throw WebImageError(.badImageData, "the GIF file has no image")
         }
     }
 
-    /// - Returns: false when not all of it is there.
+    /// - Returns: false when the header is incomplete.
     private mutating func readHeader(_ reader: ByteReader, isWhole: Bool) throws(WebImageError) -> Bool {
         guard isWhole || reader.count >= 13 else { return false }
         guard ImageFormat(detecting: reader.bytes) == .gif, let width = reader.littleEndian16(6),
@@ -117,7 +117,7 @@ package struct GIFStructure: Sendable {
         isAtEnd = true
     }
 
-    /// Reads what a block begins with; false when that is not all there, or there is no block.
+    /// Reads the start of a block; returns false when it is incomplete, or the data is not a block.
     private mutating func beginBlock(
         _ introducer: UInt8,
         _ reader: ByteReader,
@@ -145,7 +145,7 @@ package struct GIFStructure: Sendable {
         return false
     }
 
-    /// Goes on to the end of a chain of sub-blocks; false when that is not there.
+    /// Moves to the end of a chain of sub-blocks; returns false when that is missing.
     private mutating func skipSubBlocks(_ reader: ByteReader) -> Bool {
         while let position = subBlock, let length = reader.byte(position) {
             subBlock = position + 1 + Int(length)
@@ -154,7 +154,7 @@ package struct GIFStructure: Sendable {
         return false
     }
 
-    /// Takes what an extension says, and goes on to the next block.
+    /// Applies an extension's content, and moves to the next block.
     private mutating func endBlock(_ introducer: UInt8, _ reader: ByteReader, at position: Int) {
         let isComplete = subBlock.map { $0 > 0 && reader.byte($0 - 1) == 0 } ?? false
         if introducer == 0x21 {
@@ -166,7 +166,7 @@ package struct GIFStructure: Sendable {
         subBlock = nil
     }
 
-    /// - Returns: where its sub-blocks begin; nil when not all of it is there.
+    /// - Returns: the offset of its sub-blocks; nil when the descriptor is incomplete.
     private mutating func readFrame(_ reader: ByteReader, at start: Int) -> Int? {
         guard let left = reader.littleEndian16(start + 1), let top = reader.littleEndian16(start + 3),
             let width = reader.littleEndian16(start + 5), let height = reader.littleEndian16(start + 7),
@@ -194,7 +194,7 @@ package struct GIFStructure: Sendable {
             )
         )
         control = Control()
-        // Where the file says 0.
+        // If the file states 0.
         if self.width == 0, frames.count == 1 { self.width = left + width }
         if self.height == 0, frames.count == 1 { self.height = top + height }
         return offset + 1
@@ -204,7 +204,7 @@ package struct GIFStructure: Sendable {
         guard let label = reader.byte(start + 1), let length = reader.byte(start + 2) else { return }
         switch label {
         case 0xF9 where length >= 4: readControl(reader, at: start + 3)
-        // A text would be drawn with the control block before it; nobody draws it.
+        // Plain text extensions use the control block before them; no program draws them.
         case 0x01: control = Control()
         case 0xFF where length == 11: readApplication(reader, at: start + 3)
         default: break

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
 extension ICOCoder {
-    /// What a decode takes: a few rows of the picture that fits best; if that is a PNG, what that takes and a copy of its bytes. Looks at
-    /// the headers of all.
+    /// Returns the memory cost of a decode: a few rows of the best fitting image; if that is a PNG, the PNG's cost and a copy of its bytes. Cost:
+    /// reads the headers of all images.
     public func memoryNeed(
         of data: Data,
         options: ImageDecodeOptions

@@ -2,18 +2,17 @@ public import FoundationEssentials
 
 /// Decodes Windows icons and cursors.
 ///
-/// Of the pictures in a file the largest is the icon, the deepest if there are several; the properties are its. For a thumbnail the
-/// smallest is taken that is at least as big as that will be, so an icon drawn for 16 pixels is what is shown at 16 pixels.
-/// Pictures are PNG or bitmaps, with alpha or with a mask. What is neither is left out; a file that is cut is an error. Icons are
-/// not encoded.
+/// A file can hold several images. The largest one, and of those the deepest, represents the icon: the properties describe it. A thumbnail uses the
+/// smallest image that is at least as large as the thumbnail, so an icon drawn for 16 pixels is shown at 16 pixels. Images are PNG or bitmaps, with
+/// alpha or with a mask; others are skipped. A truncated file is an error. Encoding icons is not supported.
 public struct ICOCoder: ImageCoder {
-    /// A coder.
+    /// Creates a coder.
     public init() {}
 
-    /// Whether the data starts like an icon or cursor with at least one picture.
+    /// Returns whether the data starts like an icon or cursor with at least one image.
     public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .ico }
 
-    /// What is known of the largest picture. Cost: looks at the headers of all, and at that one's alpha.
+    /// Reads the properties of the largest image. Cost: reads the headers of all images, and the alpha of the largest.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
@@ -24,10 +23,9 @@ public struct ICOCoder: ImageCoder {
         }
     }
 
-    /// Decodes the picture that fits best.
+    /// Decodes the image that fits best.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
-    ///   ``WebImageError/Code/outOfMemory``.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         try data.withBytes { (bytes) throws(WebImageError) in
             let directory = try ICODirectory(bytes)
@@ -42,7 +40,7 @@ public struct ICOCoder: ImageCoder {
         }
     }
 
-    /// Always false.
+    /// Returns false.
     public func canEncode(to format: ImageFormat) -> Bool { false }
 
     /// Throws ``WebImageError/Code/unsupportedFormat``.
@@ -51,7 +49,7 @@ public struct ICOCoder: ImageCoder {
         to format: ImageFormat,
         options: ImageEncodeOptions
     ) throws(WebImageError) -> Data {
-        throw WebImageError(.unsupportedFormat, "icons are not encoded")
+        throw WebImageError(.unsupportedFormat, "encoding ICO is not supported")
     }
 
     private static func rows(

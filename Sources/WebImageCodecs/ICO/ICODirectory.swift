@@ -1,19 +1,19 @@
-/// The pictures in an icon or cursor file.
+/// The images in an icon or cursor file.
 struct ICODirectory: Sendable {
-    /// One picture: a PNG, or a bitmap without file header.
+    /// One image: a PNG, or a bitmap without file header.
     struct Entry: Sendable, Hashable {
         var range: Range<Int>
         var isPNG: Bool
-        /// Size and depth as the picture itself says; the directory often lies.
+        /// Size and depth from the image's own header; those in the directory are often wrong.
         var width: Int
         var height: Int
         var bitsPerPixel: Int
     }
 
-    /// The pictures whose headers can be read, at least one.
+    /// The images whose headers can be read, at least one.
     let entries: [Entry]
 
-    /// - Throws: ``WebImageError/Code/badImageData`` when there is no picture, or when one lies outside the file.
+    /// - Throws: ``WebImageError/Code/badImageData`` without any readable image, or when one lies outside the file.
     init(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) {
         guard ImageFormat(detecting: bytes) == .ico else { throw WebImageError(.badImageData, "not an icon") }
         let reader = ByteReader(bytes)
@@ -23,17 +23,18 @@ struct ICODirectory: Sendable {
             let place = 6 + 16 * index
             guard let length = reader.littleEndian32(place + 8), let offset = reader.littleEndian32(place + 12),
                 let picture = reader.slice(Int(offset), Int(length))
-            else { throw WebImageError(.badImageData, "the icon is damaged: a picture lies outside the file") }
-            // A bitmap says itself how long it is, and directories tell too little.
+            else { throw WebImageError(.badImageData, "the icon is damaged: an image is outside the file") }
+            // A bitmap's header determines its length; directories often state too little.
             let isPNG = ImageFormat(detecting: picture) == .png
             let whole = isPNG ? picture : UnsafeRawBufferPointer(rebasing: bytes[Int(offset)...])
             if let entry = Self.entry(whole, at: Int(offset)) { entries.append(entry) }
         }
-        guard !entries.isEmpty else { throw WebImageError(.badImageData, "the icon has no picture") }
+        guard !entries.isEmpty else { throw WebImageError(.badImageData, "the icon has no readable image") }
         self.entries = entries
     }
 
-    /// Nil for what is neither PNG nor a bitmap; an icon within an icon is neither. Takes no longer for a big picture.
+    /// Returns the entry, or nil for data that is neither PNG nor a bitmap; an icon within an icon is neither. The cost does not depend on
+    /// the image's size.
     private static func entry(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Entry? {
         let range = offset..<offset + bytes.count
         if ImageFormat(detecting: bytes) == .png {
@@ -56,15 +57,15 @@ struct ICODirectory: Sendable {
         )
     }
 
-    /// The picture with the most pixels, and of those of one size the deepest.
+    /// The image with the most pixels, and of those of equal size the deepest.
     var largest: Entry {
-        // Numbers of 32 bits; their product may be longer than an Int.
+        // The sides are 32-bit numbers; their product may overflow an Int.
         entries.max { (Self.area($0), $0.bitsPerPixel) < (Self.area($1), $1.bitsPerPixel) } ?? entries[0]
     }
 
     private static func area(_ entry: Entry) -> Double { Double(entry.width) * Double(entry.height) }
 
-    /// The smallest picture that is at least that big and has the shape of the largest; of those of one size the deepest.
+    /// Returns the smallest image that is at least that large and has the aspect ratio of the largest; of those of equal size the deepest.
     func smallest(atLeast width: Int, by height: Int) -> Entry {
         let largest = largest
         let fitting = entries.filter { entry in

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Rows of a bitmap in an icon, with its alpha or its mask.
+/// Reads the rows of a bitmap in an icon, with its alpha or its mask.
 final class ICORowReader: ScanlineSource {
     let width: Int
     let height: Int
@@ -10,14 +10,13 @@ final class ICORowReader: ScanlineSource {
     private let bytes: UnsafeRawBufferPointer
     private let header: BMPHeader
     private let colors: BMPPixelReader
-    /// Where the mask of one bit per pixel begins; nil when it is not looked at.
+    /// The offset of the mask of one bit per pixel; nil when the mask is not used.
     private let maskOffset: Int?
     private let maskStride: Int
     private var nextRow = 0
 
-    /// - Parameter bytes: the picture's; must stay valid as long as the reader lives.
-    /// - Throws: ``WebImageError/Code/badImageData``, also when pixels or mask are missing;
-    ///   ``WebImageError/Code/limitExceeded``.
+    /// - Parameter bytes: the bytes of one image; must stay valid as long as the reader lives.
+    /// - Throws: ``WebImageError/Code/badImageData``, also when pixels or mask are missing; ``WebImageError/Code/limitExceeded``.
     init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
         let header = try BMPHeader(bytes, isIconEntry: true)
         try limits.check(width: header.width, height: header.height)
@@ -27,12 +26,12 @@ final class ICORowReader: ScanlineSource {
         height = header.height
         maskStride = (header.width + 31) / 32 * 4
         guard let pixels = ByteReader(bytes).slice(header.pixelOffset, header.bytesPerRow * header.height) else {
-            throw WebImageError(.badImageData, "the icon is damaged: its pixels end too early")
+            throw WebImageError(.badImageData, "the icon is damaged: its pixel data is truncated")
         }
         let hasAlpha = header.bitsPerPixel == 32 && Self.hasAlpha(pixels, header)
         colors = BMPPixelReader(bytes, header: header, usesFourthByte: hasAlpha && !header.hasAlphaMask)
         let offset = header.pixelOffset + pixels.count
-        // The mask of a picture with alpha says the same with less.
+        // The mask of an image with alpha only repeats the alpha at lower precision.
         let masks =
             if hasAlpha || header.hasAlphaMask { false } else {
                 try Self.masks(bytes, offset, maskStride * header.height)
@@ -41,20 +40,20 @@ final class ICORowReader: ScanlineSource {
         layout = masks ? .rgba8 : colors.layout
     }
 
-    /// Whether any pixel has a fourth byte: programs that know no alpha leave it 0.
+    /// Returns whether any pixel's fourth byte is not 0: programs without alpha support leave it 0.
     private static func hasAlpha(_ pixels: UnsafeRawBufferPointer, _ header: BMPHeader) -> Bool {
         for offset in stride(from: 3, to: pixels.count, by: 4) where pixels[offset] != 0 { return true }
         return false
     }
 
-    /// Whether the mask hides anything.
+    /// Returns whether the mask hides any pixel.
     private static func masks(
         _ bytes: UnsafeRawBufferPointer,
         _ offset: Int,
         _ length: Int
     ) throws(WebImageError) -> Bool {
         guard let mask = ByteReader(bytes).slice(offset, length) else {
-            throw WebImageError(.badImageData, "the icon is damaged: its mask ends too early")
+            throw WebImageError(.badImageData, "the icon is damaged: its mask is truncated")
         }
         return mask.contains { $0 != 0 }
     }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// A JPEG while it arrives.
+/// An incremental decoder of JPEG.
 final class ArrivingJPEG: ArrivingPicture {
     private let options: ImageDecodeOptions
     private var walker: JPEGSegmentWalker
@@ -9,14 +9,14 @@ final class ArrivingJPEG: ArrivingPicture {
     private var work: Work?
     private var deadline: DecodeDeadline?
 
-    /// What there is from the first scan on.
+    /// The state from the first scan on.
     private struct Work {
         let plan: DecodePlan
         let decoder: ArrivingJPEGDecoder
-        /// Nil for a picture of one scan.
+        /// Nil for an image of one scan.
         var scans: JPEGScanCounter?
         let scanLimit: Int
-        /// Nil until rows can be read; of a picture of several scans until the last one is there.
+        /// Nil until rows can be read; for an image of several scans, until the last one is complete.
         var picture: RawPicture?
         var isDone = false
     }
@@ -40,13 +40,13 @@ final class ArrivingJPEG: ArrivingPicture {
                 guard walker.isDone || isFinished else { return true }
                 work = try begin(try walker.header(bytes))
             }
-            // Without work the picture must be whole.
+            // Without work the image must be complete.
             guard var work else { return false }
             if !work.isDone {
                 do throws(WebImageError) {
                     try proceed(&work, bytes, isFinished: isFinished)
                 } catch {
-                    // What the whole is taken for decides, and damage may be painted over only there.
+                    // The decode of the complete data decides, and only that may paint over damage.
                     let isDamage = error.code == .badImageData && !options.refusesDamagedData
                     guard work.decoder.hasFoundBadCode || isDamage else { throw error }
                     self.work = nil
@@ -62,8 +62,8 @@ final class ArrivingJPEG: ArrivingPicture {
         }
     }
 
-    /// Whether bytes of the scans are damaged in the one way that libjpeg-turbo passes over without a word, but with other pixels
-    /// where bytes are running out: a data byte of 255 that is written as several. No encoder writes that.
+    /// Returns whether bytes of the scans are damaged in the one way that libjpeg-turbo does not report, but decodes differently where bytes are
+    /// running out: a data byte of 255 that is repeated. No encoder writes that.
     private func hasOddFill(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let start = walker.scanStart, start < bytes.count else { return false }
         var rest = bytes[start...]
@@ -77,7 +77,7 @@ final class ArrivingJPEG: ArrivingPicture {
         return false
     }
 
-    /// Tells what is known with the frame header: profiles, thumbnails and comments of any length may follow it.
+    /// Reads the properties as soon as the frame header is there: profiles, thumbnails and comments of any length may follow it.
     private func readSize(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) {
         guard properties == nil, let header = walker.beginning(bytes) else { return }
         try options.limits.check(width: header.frame.width, height: header.frame.height)
@@ -100,7 +100,7 @@ final class ArrivingJPEG: ArrivingPicture {
             maximumScanCount: scanLimit
         )
         decoder.deadline = deadline
-        // Kept for previews, which the decoder of a whole picture can do without.
+        // The rows are kept for previews; a decoder of complete images does not need that memory.
         let kept = RawPicture.byteCount(width: decoder.width, height: decoder.height, layout: layout)
         guard kept <= options.limits.maximumDecodedByteCount else { return nil }
         return Work(plan: plan, decoder: decoder, scans: JPEGScanCounter(header), scanLimit: scanLimit)
@@ -163,7 +163,7 @@ final class ArrivingJPEG: ArrivingPicture {
 
     func image() throws(WebImageError) -> Image {
         guard let properties, let work, let picture = work.picture else {
-            throw WebImageError(.badImageData, "the JPEG ends before its picture starts")
+            throw WebImageError(.badImageData, "the JPEG ends before its image data")
         }
         return try picture.image(properties: properties, plan: work.plan, options: options)
     }

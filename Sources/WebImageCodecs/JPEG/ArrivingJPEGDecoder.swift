@@ -2,19 +2,20 @@ import CJPEGShims
 import CPixels
 import FoundationEssentials
 
-/// libjpeg, stopping where the bytes end and going on there.
+/// Wraps libjpeg: suspends at the end of the bytes and resumes with more.
 final class ArrivingJPEGDecoder {
-    /// The size of the rows that come out.
+    /// The size of the decoded rows.
     let width: Int
     let height: Int
     let layout: ScanlineLayout
     let colorProfile: Data?
     let extent: (width: Double, height: Double)
-    /// Whether the picture comes in several scans; known after ``begin()``.
+    /// A Boolean value that indicates whether the image has several scans; known after ``begin()``.
     private(set) var hasScans = false
-    /// Whether it has failed over something that libjpeg might not have found in all bytes at once.
+    /// A Boolean value that indicates whether decoding failed because of an error that libjpeg might not find when it has all bytes at
+    /// once.
     private(set) var hasFoundBadCode = false
-    /// When the calls that follow must be over.
+    /// The deadline of the following calls.
     var deadline: DecodeDeadline? {
         didSet { if let deadline { webimage_jpeg_decoder_limit(decoder, deadline.nanoseconds) } }
     }
@@ -48,18 +49,18 @@ final class ArrivingJPEGDecoder {
 
     deinit { webimage_jpeg_decoder_free(decoder) }
 
-    /// Memory for the rows.
+    /// Allocates memory for the rows.
     func makePicture() throws(WebImageError) -> RawPicture {
         try RawPicture(width: width, height: height, extent: extent, layout: layout, colorProfile: colorProfile)
     }
 
-    /// Gives it all bytes so far; they must stay where they are during the calls that follow.
+    /// Sets all bytes so far; they must stay at their address during the following calls.
     func feed(_ bytes: UnsafeRawBufferPointer, isWhole: Bool) {
         let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         webimage_jpeg_decoder_feed(decoder, start, bytes.count, isWhole)
     }
 
-    /// Whether a call came to its end; false when it waits for bytes.
+    /// Returns whether a call is complete; false when it is suspended until there are more bytes.
     private func isDone(_ status: webimage_jpeg_status) throws(WebImageError) -> Bool {
         if status == webimage_jpeg_suspended { return false }
         if status == webimage_jpeg_bad_code { hasFoundBadCode = true }
@@ -70,7 +71,7 @@ final class ArrivingJPEGDecoder {
         return true
     }
 
-    /// Reads the header; false when it is not all there.
+    /// Reads the header; returns false when it is incomplete.
     func begin() throws(WebImageError) -> Bool {
         if hasBegun { return true }
         let pixels =
@@ -92,15 +93,15 @@ final class ArrivingJPEGDecoder {
             &hasScans
         )
         guard try isDone(status) else { return false }
-        // Everything was planned and checked for the size in the header.
+        // The plan and the checks are for the size in the header.
         guard Int(width) == self.width, Int(height) == self.height else {
-            throw WebImageError(.badImageData, "the JPEG is damaged: it states two sizes")
+            throw WebImageError(.badImageData, "the JPEG is damaged: its headers state different sizes")
         }
         hasBegun = true
         return true
     }
 
-    /// Decodes the rows that there are bytes for; true when all are there.
+    /// Decodes the available rows; returns true when all are decoded.
     func readAvailable(into picture: RawPicture) throws(WebImageError) -> Bool {
         let first = picture.rowCount
         var count = UInt32(clamping: first)
@@ -112,12 +113,12 @@ final class ArrivingJPEGDecoder {
         return isDone
     }
 
-    /// Reads what there is of the scans; true when all are there.
+    /// Reads the available data of the scans; returns true when all are read.
     func absorb() throws(WebImageError) -> Bool {
         try isDone(webimage_jpeg_decoder_absorb(decoder, &scanCount))
     }
 
-    /// Hands out the picture as all scans make it.
+    /// Decodes the image from all scans.
     func readLastPass(into picture: RawPicture) throws(WebImageError) {
         try check(webimage_jpeg_decoder_begin_pass(decoder, scanCount, true))
         let base = picture.address(of: 0)
@@ -127,20 +128,20 @@ final class ArrivingJPEGDecoder {
     }
 
     private func check(_ status: webimage_jpeg_status) throws(WebImageError) {
-        guard try isDone(status) else { throw WebImageError(.badImageData, "the JPEG ends before the picture does") }
+        guard try isDone(status) else { throw WebImageError(.badImageData, "the JPEG image data is truncated") }
     }
 
-    /// Since Photoshop all CMYK in JPEG is inverted, whether or not a marker says who wrote it.
+    /// CMYK in JPEG has been stored inverted since Photoshop, with or without a marker of the program.
     private func invert(_ picture: RawPicture, rows: Range<Int>) {
         guard layout == .cmyk8 else { return }
         for row in rows { cpixels_invert(picture.address(of: row), width * 4) }
     }
 
-    /// Begins to hand out the picture as the complete scans make it; nil when there is none.
+    /// Starts decoding the image from the complete scans; returns nil when there is none.
     func beginPass() throws(WebImageError) -> ArrivingJPEGPass? {
         guard hasBegun, hasScans, scanCount > 0 else { return nil }
         let rows = try ScratchBuffer(byteCount: ArrivingJPEGPass.blockRows * width * layout.bytesPerPixel)
-        // Edges of blocks are drawn over while there is hardly more than one value of each.
+        // Block edges are smoothed while there is hardly more than one value per block.
         try check(webimage_jpeg_decoder_begin_pass(decoder, scanCount, scanCount == 1))
         return ArrivingJPEGPass(self, rows)
     }
@@ -154,7 +155,7 @@ final class ArrivingJPEGDecoder {
     fileprivate func endPass() throws(WebImageError) { try check(webimage_jpeg_decoder_end_pass(decoder)) }
 }
 
-/// The rows of a picture of several scans as some of them make it. No other call of the decoder is allowed until the end.
+/// The rows of an image of several scans, decoded from some of them. No other call of the decoder is allowed until the end.
 final class ArrivingJPEGPass: ArrivedRows {
     static let blockRows = 16
     private let decoder: ArrivingJPEGDecoder
@@ -183,6 +184,6 @@ final class ArrivingJPEGPass: ArrivedRows {
         return UnsafePointer(rows.bytes + (row - held.lowerBound) * width * layout.bytesPerPixel)
     }
 
-    /// Rows that are left are left out.
+    /// Ends the pass; remaining rows are skipped.
     func end() throws(WebImageError) { try decoder.endPass() }
 }

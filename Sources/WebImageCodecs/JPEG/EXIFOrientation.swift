@@ -1,10 +1,10 @@
-/// Finds the orientation tag in a TIFF structure, which is what an EXIF block is. Reads nothing else, and believes
-/// nothing: every offset is checked, and no directory but the first is visited.
+/// Finds the orientation tag in a TIFF structure, the content of an EXIF block. Every offset is checked, and only the first directory is
+/// read.
 package enum EXIFOrientation {
-    /// The orientation in `tiff`, bytes that begin with `II*\0` or `MM\0*`; `.up` when there is none.
+    /// Returns the orientation in `tiff`, bytes that begin with `II*\0` or `MM\0*`; `.up` when there is none.
     package static func read(tiff: UnsafeRawBufferPointer) -> ImageOrientation { tag(tiff: tiff) ?? .up }
 
-    /// The same; nil when there is no such tag.
+    /// Returns the orientation tag; nil when there is none.
     package static func tag(tiff: UnsafeRawBufferPointer) -> ImageOrientation? {
         guard let order = ByteOrder(tiff), order.uint16(tiff, at: 2) == 42,
             let directory = order.uint32(tiff, at: 4), let count = order.uint16(tiff, at: directory)
@@ -18,7 +18,7 @@ package enum EXIFOrientation {
         return nil
     }
 
-    /// The type should be SHORT; some writers use BYTE or LONG, or one of the signed types.
+    /// Returns the value of an entry. The type should be SHORT, but some writers use BYTE, LONG or a signed type.
     private static func value(of entry: Int, in tiff: UnsafeRawBufferPointer, _ order: ByteOrder) -> Int? {
         guard let type = order.uint16(tiff, at: entry + 2), let count = order.uint32(tiff, at: entry + 4), count == 1
         else { return nil }

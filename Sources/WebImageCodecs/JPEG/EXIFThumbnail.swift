@@ -1,28 +1,29 @@
 import FoundationEssentials
 
-/// The EXIF block of a JPEG file with a small copy of its picture.
+/// Writes the EXIF block of a JPEG file with an embedded thumbnail.
 package enum EXIFThumbnail {
-    /// What the copy fits into, in pixels.
+    /// The size into which the thumbnail fits, in pixels.
     package static let box = ImageSize(width: 160, height: 160)
-    /// Of the copy.
+    /// The compression quality of the thumbnail.
     static let quality = 0.75
-    /// A marker holds no more, with the two bytes that say how many.
+    /// The maximum number of bytes in a marker segment, without the two bytes of its length.
     private static let mostBytes = 65_533
 
-    /// The content of the marker: two directories, the second of which describes the copy; nil when it is too big.
+    /// Returns the content of the marker segment: two directories, the second of which describes the thumbnail; nil when the thumbnail is
+    /// too large.
     static func block(_ thumbnail: Data) -> Data? {
         var block = Data("Exif\0\0MM".utf8)
         block += [0, 42, 0, 0, 0, 8]
-        // The picture's directory has the orientation alone: upright. It is 18 bytes long; the copy's comes next.
+        // The image's directory only has the orientation: upright. It has 18 bytes; the thumbnail's directory follows it.
         block += directory([(0x0112, 3, 1 << 16)], next: 26)
-        // That one has 6 entries, and then come two fractions of 72 dots per inch, and the copy.
+        // The second directory has 6 entries. Two fractions of 72 dots per inch and the thumbnail follow it.
         let fractions = UInt32(26 + 2 + 6 * 12 + 4)
         let start = fractions + 16
         block += directory(
             [
-                // JPEG; dots per inch.
+                // JPEG compression; resolution in dots per inch.
                 (0x0103, 3, 6 << 16), (0x011A, 5, fractions), (0x011B, 5, fractions + 8), (0x0128, 3, 2 << 16),
-                // Where it lies, and its bytes.
+                // The thumbnail's offset and number of bytes.
                 (0x0201, 4, start), (0x0202, 4, UInt32(clamping: thumbnail.count)),
             ],
             next: 0
@@ -32,7 +33,7 @@ package enum EXIFThumbnail {
         return block.count <= mostBytes ? block : nil
     }
 
-    /// Entries of one value each: tag, type, and the four bytes of the value or of its place.
+    /// Returns a directory of entries with one value each: tag, type, and the four bytes of the value or of its offset.
     private static func directory(_ entries: [(tag: UInt16, type: UInt16, value: UInt32)], next: UInt32) -> Data {
         var data = Data([0, UInt8(entries.count)])
         for entry in entries {

@@ -4,17 +4,17 @@ public import FoundationEssentials
 import Glibc
 
 extension JPEGCoder {
-    /// The longest side libjpeg writes.
+    /// The longest side that libjpeg writes.
     private static let maximumSide = 65_500
 
-    /// True for JPEG.
+    /// Returns whether the format is JPEG.
     public func canEncode(to format: ImageFormat) -> Bool { format == .jpeg }
 
-    /// Encodes a baseline JPEG, upright, without metadata other than the thumbnail of
-    /// ``ImageEncodeOptions/encodeEmbedThumbnail``, which is left out of a picture that is no bigger than that.
+    /// Encodes a baseline JPEG, upright, without metadata except the thumbnail of ``ImageEncodeOptions/encodeEmbedThumbnail``. Images that
+    /// are no larger than the thumbnail have none.
     ///
-    /// Quality 0...1 becomes libjpeg's 1...100. Chroma is stored at half the resolution (4:2:0) below 0.9 and in full
-    /// (4:4:4) from there on. Pixels with alpha are put on ``ImageEncodeOptions/backgroundColor``, white by default.
+    /// Quality 0...1 becomes libjpeg's 1...100. Chroma is stored at half the resolution (4:2:0) below 0.9 and in full (4:4:4) from there
+    /// on. Pixels with alpha are blended on ``ImageEncodeOptions/backgroundColor``, white by default.
     public func encode(
         _ image: Image,
         to format: ImageFormat,
@@ -33,7 +33,7 @@ extension JPEGCoder {
         }
     }
 
-    /// An EXIF block with a small copy of the picture; nil for a picture that is small itself.
+    /// Returns an EXIF block with a thumbnail of the image; nil if the image is no larger than that.
     private static func thumbnail(of bitmap: Bitmap, _ options: ImageEncodeOptions) throws(WebImageError) -> Data? {
         let size = DecodePlan.fit(width: bitmap.width, height: bitmap.height, box: EXIFThumbnail.box)
         guard size.width < bitmap.width || size.height < bitmap.height else { return nil }
@@ -53,7 +53,7 @@ extension JPEGCoder {
         }
         defer { webimage_jpeg_encoder_free(encoder) }
         let quality = quality(options.compressionQuality)
-        // Huffman tables made for the picture would save 6 to 18 % of the bytes and triple the time.
+        // Optimised Huffman tables would save 6 to 18 % of the bytes and triple the time.
         let optimizes = false
         try check(
             webimage_jpeg_encoder_start(
@@ -74,11 +74,11 @@ extension JPEGCoder {
         var bytes: UnsafeMutablePointer<UInt8>?
         var count = 0
         try check(webimage_jpeg_encoder_finish(encoder, &bytes, &count), encoder)
-        guard let bytes else { throw WebImageError(.encodingFailed, "the JPEG encoder wrote nothing") }
+        guard let bytes else { throw WebImageError(.encodingFailed, "the JPEG encoder produced no data") }
         return Data(bytesNoCopy: bytes, count: count, deallocator: .free)
     }
 
-    /// 1...100; what is no number counts as the default, the best.
+    /// Returns libjpeg's quality, 1...100; NaN counts as the default, the best.
     static func quality(_ value: Double) -> Int32 {
         guard !value.isNaN else { return 100 }
         return Int32((min(max(value, 0.01), 1) * 100).rounded())

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
 extension JPEGCoder {
-    /// What a decode takes: rows of a picture coded in one scan, all coefficients of one that is coded in several, whatever the size
-    /// that is wanted. Reads the header.
+    /// Returns the memory cost of a decode: a few rows of an image with one scan; all coefficients of one with several scans, whatever the requested
+    /// size. Cost: reads the header.
     public func memoryNeed(
         of data: Data,
         options: ImageDecodeOptions
@@ -33,7 +33,7 @@ extension JPEGCoder {
             plan: plan,
             options: options
         )
-        // libjpeg holds two rows of blocks with their neighbours, and rows before and after upsampling.
+        // libjpeg buffers two rows of blocks with their neighbours, and rows before and after upsampling.
         let rows = 24 * header.frame.sampling.count * (width + 64)
         return DecodeMemoryNeed(
             assembly,

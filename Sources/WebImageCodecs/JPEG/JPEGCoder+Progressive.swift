@@ -1,14 +1,13 @@
 public import FoundationEssentials
 
 extension JPEGCoder: ProgressiveImageCoder {
-    /// Whether the data starts like a JPEG. One that is arithmetic coded is decoded at its end nevertheless.
+    /// Returns whether the data starts like a JPEG. An arithmetic coded one is nevertheless decoded only at its end.
     public func canDecodeIncrementally(_ data: Data) -> Bool { canDecode(data) }
 
-    /// Begins a picture of which nothing is there yet.
+    /// Creates an incremental decoder.
     ///
-    /// A baseline picture is seen from the top down. One of several scans is seen as a whole as soon as the first of them is there,
-    /// and better with each; a preview of it costs about as much as the decoding of a baseline one of that size, without the
-    /// reading.
+    /// A baseline image appears from the top down. An image with several scans appears as a whole once the first scan is complete, and improves with
+    /// each. A preview of it costs about as much as decoding a baseline image of that size, without the entropy decoding.
     public func makeProgressiveDecoder(options: ImageDecodeOptions) -> any ProgressiveImageDecoder {
         ArrivingPictureDecoder(ArrivingJPEG(options: options), coder: self, options: options)
     }

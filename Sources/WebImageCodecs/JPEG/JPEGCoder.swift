@@ -1,33 +1,31 @@
 public import FoundationEssentials
 
-/// Reads and writes JPEG, with libjpeg-turbo.
+/// Decodes and encodes JPEG with libjpeg-turbo.
 ///
-/// Decodes baseline and progressive pictures, Huffman or arithmetic coded, of grey, YCbCr, RGB, CMYK and YCCK, with
-/// embedded profiles and EXIF orientation. Thumbnails are scaled to 1/2, 1/4 or 1/8 while they are decoded. Damaged
-/// picture data is painted over, as browsers and Pillow do, and the image says so (``ImageMetadata/isDamaged``), as far as libjpeg sees it;
-/// with ``ImageDecodeOptions/refusesDamagedData`` it is an error. Missing data always is, never a grey area; bytes after the end
-/// are ignored.
+/// Decodes baseline and progressive images, Huffman or arithmetic coded, in grey, YCbCr, RGB, CMYK and YCCK, with embedded profiles and EXIF
+/// orientation. Thumbnails are scaled to 1/2, 1/4 or 1/8 while decoding. Damaged image data is painted over, as in browsers and Pillow, and reported
+/// in ``ImageMetadata/isDamaged`` if libjpeg detects it; with ``ImageDecodeOptions/refusesDamagedData`` it is an error. Missing data is always an
+/// error, never a grey area; bytes after the end are ignored.
 ///
-/// ``ImageLimits/maximumScanCount`` holds for pictures of up to 16 megapixels and shrinks in proportion for bigger ones
-/// (to 32 at the least), since each scan may cost the time of a whole picture. The coefficients of a progressive picture
-/// must fit into ``ImageLimits/maximumDecodedByteCount``.
+/// ``ImageLimits/maximumScanCount`` applies to images of up to 16 megapixels and shrinks in proportion for larger ones (to 32 at the least), since
+/// each scan may cost as much time as a whole image. The coefficients of a progressive image must fit into ``ImageLimits/maximumDecodedByteCount``.
 public struct JPEGCoder: ImageCoder {
-    /// A coder; it has no state.
+    /// Creates a coder; it has no state.
     public init() {}
 
-    /// Whether the data starts like a JPEG.
+    /// Returns whether the data starts like a JPEG.
     public func canDecode(_ data: Data) -> Bool {
         data.count >= 3 && data.prefix(3).elementsEqual([0xFF, 0xD8, 0xFF])
     }
 
-    /// What the header says. Cost: a few microseconds; the profile, if any, is read.
+    /// Reads the properties from the header, including any profile. Cost: a few microseconds.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
         let header = try JPEGHeader(data, limits: limits)
         try limits.check(width: header.frame.width, height: header.frame.height)
         return Self.properties(header, limits)
     }
 
-    /// Decodes the picture, upright, in sRGB.
+    /// Decodes the image, upright, in sRGB.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         let deadline = DecodeDeadline(options.limits)
         return try data.withBytes { (bytes) throws(WebImageError) in
@@ -77,8 +75,7 @@ public struct JPEGCoder: ImageCoder {
         return max(min(limit, Int(Double(limit) * 16_000_000 / Double(pixels))), 32)
     }
 
-    /// What the decoder shall produce: the final pixels if nothing else will be done to them, otherwise what is least work
-    /// to go on with.
+    /// Returns the decoder's output layout: the final pixels if they need no further work, otherwise the cheapest layout for the next step.
     static func layout(
         _ header: JPEGHeader,
         _ plan: DecodePlan,
@@ -97,8 +94,8 @@ public struct JPEGCoder: ImageCoder {
         return (options.pixelFormat == .bgra8Premultiplied ? .bgra8Premultiplied : .rgb8, nil)
     }
 
-    /// The smallest scale, in eighths, that leaves the resampler enough to work with. Only powers of two: for the scales
-    /// between them libjpeg-turbo has no vector code, and decoding takes longer than at the next bigger one.
+    /// Returns the smallest scale, in eighths, that leaves the resampler enough detail. Only powers of two: libjpeg-turbo has no vector code for the
+    /// scales between them, and decodes more slowly than at the next larger one.
     static func eighths(
         for plan: DecodePlan,
         _ frame: JPEGHeader.Frame,

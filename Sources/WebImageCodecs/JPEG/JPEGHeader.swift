@@ -1,18 +1,18 @@
 import FoundationEssentials
 
-/// What stands before the first scan of a JPEG: read by walking the segments, without the decoder and without copying.
+/// The part of a JPEG before the first scan: read from its segments, without the decoder and without copying.
 package struct JPEGHeader {
-    /// The frame: the kind of coding, the size, and how the components are sampled.
+    /// The frame header: coding process, size, and sampling of the components.
     struct Frame {
         var marker: UInt8
         var width: Int
         var height: Int
-        /// Horizontal and vertical sampling factors of each component.
+        /// The horizontal and vertical sampling factors of each component.
         var sampling: [(horizontal: Int, vertical: Int)]
 
-        /// Coded with coefficients of all scans kept in memory.
+        /// A Boolean value that indicates whether the coefficients of all scans must be kept in memory.
         var isProgressive: Bool { marker == 0xC2 || marker == 0xCA }
-        /// Coded with arithmetic, which cannot stop in the middle.
+        /// A Boolean value that indicates arithmetic coding, which cannot be suspended.
         var isArithmetic: Bool { marker == 0xC9 || marker == 0xCA }
     }
 
@@ -20,20 +20,20 @@ package struct JPEGHeader {
     var orientation: ImageOrientation = .up
     /// The colour profile, joined from its segments; nil without one or when segments are missing.
     var colorProfile: Data?
-    /// Components in the first scan; fewer than in the frame means one scan per component.
+    /// The number of components in the first scan; fewer than in the frame means one scan per component.
     var componentsInFirstScan = 0
-    /// Where the bytes of the first scan begin.
+    /// The offset of the first scan's data.
     var scanStart = 0
 
-    /// - Throws: ``WebImageError/Code/badImageData`` when the segments end before a scan starts,
-    ///   ``WebImageError/Code/unsupportedFormat`` for lossless, hierarchical and 12-bit pictures.
+    /// - Throws: ``WebImageError/Code/badImageData`` when the segments end before a scan starts, ``WebImageError/Code/unsupportedFormat``
+    ///   for lossless, hierarchical and 12-bit images.
     init(_ data: Data, limits: ImageLimits = ImageLimits()) throws(WebImageError) {
         self = try data.withBytes { (bytes) throws(WebImageError) in try JPEGHeader(bytes, limits: limits) }
     }
 
-    /// The same for bytes in memory.
+    /// Reads the header from bytes in memory.
     ///
-    /// - Parameter limits: a longer colour profile is passed over.
+    /// - Parameter limits: a colour profile above the limit is ignored.
     init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits = ImageLimits()) throws(WebImageError) {
         var walker = JPEGSegmentWalker(limits)
         try walker.walk(bytes)
@@ -42,10 +42,10 @@ package struct JPEGHeader {
 
     fileprivate init(frame: Frame) { self.frame = frame }
 
-    /// Whether there are several scans, each of which goes over the whole picture.
+    /// A Boolean value that indicates whether there are several scans, each of which covers the whole image.
     var hasScans: Bool { frame.isProgressive || componentsInFirstScan < frame.sampling.count }
 
-    /// Bytes of coefficients that a decoder must hold: none when a picture is coded in one scan.
+    /// The number of bytes of coefficients that a decoder must keep: 0 for an image with one scan.
     var coefficientByteCount: Int {
         guard hasScans else { return 0 }
         let mostHorizontal = frame.sampling.map(\.horizontal).max() ?? 1
@@ -56,8 +56,7 @@ package struct JPEGHeader {
     }
 }
 
-/// Goes from segment to segment and keeps what matters; of a file that is still arriving as far as there are whole ones, and on
-/// from there when more has come.
+/// Reads the segments up to the first scan. With incomplete data it reads the complete segments, and continues from there with more.
 struct JPEGSegmentWalker {
     private var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     private var position = 2
@@ -71,13 +70,13 @@ struct JPEGSegmentWalker {
 
     init(_ limits: ImageLimits) { profileLimit = limits.maximumColorProfileByteCount }
 
-    /// Whether what comes next is the first scan, or nothing that could be one.
+    /// A Boolean value that indicates whether the first scan or the end of the segments is reached.
     var isDone: Bool { componentsInFirstScan != nil || isAtEnd }
 
-    /// Where the bytes of the first scan begin; nil until it is known.
+    /// The offset of the first scan's data; nil until it is known.
     var scanStart: Int? { componentsInFirstScan == nil ? nil : position }
 
-    /// - Parameter bytes: all so far, from the first on.
+    /// - Parameter bytes: all bytes so far, from the start.
     mutating func walk(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) {
         guard bytes.count >= 4, bytes[0] == 0xFF, bytes[1] == 0xD8 else {
             throw WebImageError(.badImageData, "the data is not a JPEG")
@@ -92,7 +91,7 @@ struct JPEGSegmentWalker {
                 return
             }
             guard let segment = nextSegment() else {
-                // Its marker is read again when more has come.
+                // The marker is read again when there is more data.
                 position -= 2
                 return
             }
@@ -100,17 +99,17 @@ struct JPEGSegmentWalker {
         }
     }
 
-    /// What was found; `bytes` as for ``walk(_:)``.
+    /// Returns the complete header; `bytes` as for ``walk(_:)``.
     func header(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) -> JPEGHeader {
         guard let componentsInFirstScan, var header = beginning(bytes) else {
-            throw WebImageError(.badImageData, "the JPEG ends before its picture starts")
+            throw WebImageError(.badImageData, "the JPEG ends before its image data")
         }
         header.componentsInFirstScan = componentsInFirstScan
         header.scanStart = position
         return header
     }
 
-    /// What was found so far, once the size was; a colour profile may still come. `bytes` as for ``walk(_:)``.
+    /// Returns the header so far, once the size is known; a colour profile may still follow. `bytes` as for ``walk(_:)``.
     func beginning(_ bytes: UnsafeRawBufferPointer) -> JPEGHeader? {
         guard let frame else { return nil }
         var header = JPEGHeader(frame: frame)
@@ -119,7 +118,7 @@ struct JPEGSegmentWalker {
         return header
     }
 
-    /// The next marker; bytes before it that belong to nothing are skipped, as libjpeg does.
+    /// Returns the next marker; stray bytes before it are skipped, as in libjpeg.
     private mutating func nextMarker() -> UInt8? {
         while position < bytes.count {
             while position < bytes.count, bytes[position] != 0xFF { position += 1 }
@@ -204,7 +203,7 @@ struct JPEGSegmentWalker {
     }
 }
 
-/// A colour profile is cut into numbered parts, which may come in any order; all must be there.
+/// The numbered parts of a colour profile, which may be in any order; all must be there.
 private struct ProfileParts {
     private var count = 0
     private var parts: [Int: Range<Int>] = [:]

@@ -1,22 +1,22 @@
 import Glibc
 
-/// Counts the scans of a JPEG without decoding them: going from marker to marker takes a thousandth of the time. Of a file that is still
-/// arriving it counts those that are there, and goes on from there when more has come.
+/// Counts the scans of a JPEG without decoding them, from their markers, in a thousandth of the time. With incomplete data it counts the available
+/// scans, and continues from there with more.
 struct JPEGScanCounter {
-    /// Scans that have begun.
+    /// The number of scans that have begun.
     private(set) var scanCount = 1
     private var position: Int
     private var isAtEnd = false
 
-    /// Nil for a picture of one scan.
+    /// Creates a counter; nil for an image of one scan.
     init?(_ header: JPEGHeader) {
         guard header.hasScans else { return nil }
         position = header.scanStart
     }
 
     /// - Parameters:
-    ///   - bytes: all so far, from the first on.
-    ///   - limit: the most scans.
+    ///   - bytes: all bytes so far, from the start.
+    ///   - limit: the maximum number of scans.
     /// - Throws: ``WebImageError/Code/limitExceeded``.
     mutating func count(_ bytes: UnsafeRawBufferPointer, limit: Int) throws(WebImageError) {
         while !isAtEnd, scanCount <= limit, step(bytes) {}
@@ -25,7 +25,7 @@ struct JPEGScanCounter {
         }
     }
 
-    /// Goes past the next marker; false when it is not all there.
+    /// Moves past the next marker; returns false when it is incomplete.
     private mutating func step(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard position < bytes.count, let base = bytes.baseAddress,
             let found = memchr(base + position, 0xFF, bytes.count - position)

@@ -2,7 +2,7 @@ import CJPEGShims
 import CPixels
 import FoundationEssentials
 
-/// Rows of a JPEG, decoded as they are asked for (a progressive picture's coefficients are all read at the start).
+/// Decodes the rows of a JPEG on demand (all coefficients of a progressive image are read at the start).
 final class JPEGScanlineSource: ScanlineSource {
     let width: Int
     let height: Int
@@ -15,12 +15,12 @@ final class JPEGScanlineSource: ScanlineSource {
     /// - Parameters:
     ///   - bytes: must stay valid as long as the source lives.
     ///   - size: the size in the header.
-    ///   - eighths: scales the picture by `eighths` / 8 while it is decoded, 1...8.
-    ///   - layout: `cmyk8` if and only if the picture has four components.
-    ///   - toleratesDamage: paint over damage; missing data is an error all the same.
-    ///   - deadline: looked at between the scans' rows, too.
-    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
-    ///   ``WebImageError/Code/outOfMemory``, ``WebImageError/Code/decodeTimedOut``.
+    ///   - eighths: scales the image by `eighths` / 8 while decoding, 1...8.
+    ///   - layout: `cmyk8` if and only if the image has four components.
+    ///   - toleratesDamage: paint over damage; missing data is still an error.
+    ///   - deadline: also checked between the rows of each scan.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``,
+    ///   ``WebImageError/Code/decodeTimedOut``.
     init(
         _ bytes: UnsafeRawBufferPointer,
         size: (width: Int, height: Int),
@@ -52,11 +52,11 @@ final class JPEGScanlineSource: ScanlineSource {
             webimage_jpeg_decoder_free(decoder)
             throw error
         }
-        // Everything was planned and checked for the size in the header.
+        // The plan and the checks are for the size in the header.
         let isAsPlanned = Int(width) == (size.width * eighths + 7) / 8 && Int(height) == (size.height * eighths + 7) / 8
         guard isAsPlanned else {
             webimage_jpeg_decoder_free(decoder)
-            throw WebImageError(.badImageData, "the JPEG is damaged: it states two sizes")
+            throw WebImageError(.badImageData, "the JPEG is damaged: its headers state different sizes")
         }
         self.decoder = decoder
         self.deadline = deadline
@@ -69,7 +69,7 @@ final class JPEGScanlineSource: ScanlineSource {
 
     deinit { webimage_jpeg_decoder_free(decoder) }
 
-    /// Whether pixels that were read were made up, because data was damaged.
+    /// A Boolean value that indicates whether damaged data was painted over in the rows read so far.
     var isDamaged: Bool { webimage_jpeg_decoder_is_damaged(decoder) }
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
@@ -77,7 +77,7 @@ final class JPEGScanlineSource: ScanlineSource {
         let status = webimage_jpeg_decoder_read(decoder, UInt32(count), rows, bytesPerRow)
         if let error = Self.error(status, decoder, maximumScanCount: 0, deadline: deadline) { throw error }
         guard layout == .cmyk8 else { return }
-        // Since Photoshop all CMYK in JPEG is inverted, whether or not a marker says who wrote it.
+        // CMYK in JPEG has been stored inverted since Photoshop, with or without a marker of the program.
         for row in 0..<count { cpixels_invert(rows + row * bytesPerRow, width * 4) }
     }
 
@@ -92,7 +92,7 @@ final class JPEGScanlineSource: ScanlineSource {
         case webimage_jpeg_too_many_scans:
             return .limitExceeded("maximumScanCount", allowed: maximumScanCount, required: maximumScanCount + 1)
         case webimage_jpeg_too_late:
-            return deadline?.error ?? WebImageError(.decodeTimedOut, "the picture was not decoded in time")
+            return deadline?.error ?? WebImageError(.decodeTimedOut, "the image was not decoded in time")
         case webimage_jpeg_no_memory: return WebImageError(.outOfMemory, "no memory to decode a JPEG")
         default:
             let message = String(cString: webimage_jpeg_decoder_message(decoder))

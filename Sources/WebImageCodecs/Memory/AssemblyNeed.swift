@@ -1,24 +1,25 @@
 import CPixels
 
-/// What ``ImageAssembler`` takes to make an image of a decoder's rows.
+/// The memory cost of making an image from a decoder's rows with ``ImageAssembler``.
 package struct AssemblyNeed: Sendable, Hashable {
-    /// Bytes of the bitmap that it returns.
+    /// The number of bytes of the returned bitmap.
     package private(set) var outputByteCount = 0
-    /// Bytes of the rows that it holds meanwhile.
+    /// The number of bytes of the buffered rows.
     package private(set) var rowByteCount = 0
-    /// Whether it takes all rows at once, into the bitmap: a decoder that decodes as a whole needs no memory of its own then.
+    /// A Boolean value that indicates whether all rows are read at once, directly into the bitmap. A decoder that decodes the complete image then
+    /// needs no additional memory.
     package private(set) var readsAtOnce = false
 
     private init() {}
 
     /// - Parameters:
-    ///   - width: of the decoder's rows.
+    ///   - width: the width of the decoder's rows.
     ///   - height: the number of rows.
-    ///   - layout: of the rows.
-    ///   - hasTransform: whether colours have to be converted.
-    ///   - hasAlpha: whether wide pixels have alpha that is kept when they are made 8 bits.
-    ///   - plan: of the decode.
-    ///   - options: of the decode.
+    ///   - layout: the layout of the rows.
+    ///   - hasTransform: colours have to be converted.
+    ///   - hasAlpha: pixels of more than 8 bits have alpha that is kept when they are converted to 8 bits.
+    ///   - plan: the plan of the decode.
+    ///   - options: the options of the decode.
     package init(
         width: Int,
         height: Int,
@@ -33,10 +34,10 @@ package struct AssemblyNeed: Sendable, Hashable {
             return
         }
         var layout = layout
-        // Rows that are made narrow, or timed, are read a few at a time.
+        // Rows that are narrowed to 8 bits, or have a deadline, are read a few at a time.
         let isInPieces = layout == .rgbaFloat || options.limits.maximumDecodeDuration != nil
         if layout == .rgbaFloat {
-            // NarrowedRows.
+            // The buffers of NarrowedRows.
             rowByteCount += width * 16 * 8 + width * 4
             layout = hasAlpha ? .rgba8 : .rgb8
         }
@@ -57,19 +58,19 @@ package struct AssemblyNeed: Sendable, Hashable {
             }
         }
         guard options.pixelFormat == .rgbaHalfPremultiplied else { return }
-        // The bitmap of 8 bits is converted.
+        // The 8-bit bitmap is converted.
         outputByteCount = Self.bitmap(plan, bytesPerPixel: 8)
         rowByteCount += bytes + plan.width * 32
     }
 
-    /// Bytes of the block for the bitmap of a plan.
+    /// Returns the size of the block for the bitmap of a plan.
     package static func bitmap(_ plan: DecodePlan, bytesPerPixel: Int) -> Int {
         let swaps = plan.orientation.swapsSides
         let (width, height) = swaps ? (plan.height, plan.width) : (plan.width, plan.height)
         return BufferPool.blockSize(((width * bytesPerPixel + 3) & ~3) * height)
     }
 
-    /// Bytes of a block of the pool.
+    /// Returns the size of the pool's block for that many bytes.
     package static func block(_ byteCount: Int) -> Int { BufferPool.blockSize(byteCount) }
 
     private mutating func addSink(_ plan: DecodePlan, bytesPerPixel: Int, converts: Bool) {
@@ -78,20 +79,20 @@ package struct AssemblyNeed: Sendable, Hashable {
         if converts { rowByteCount += plan.width * 4 }
     }
 
-    /// The window of rows: as many sums of 16 bits as rows of the result are begun at a time and wait to be filtered together.
+    /// Adds the window of rows: a sum of 16 bits a sample for each result row that is unfinished or waits to be filtered with others.
     private mutating func addResampler(width: Int, height: Int, bytesPerPixel: Int, _ plan: DecodePlan) {
         let samples = width * bytesPerPixel
         let together = samples * 2 * Int(cpixels_lanes) > 40 << 10 ? Int(cpixels_lanes) / 2 : Int(cpixels_lanes)
         let open = min(Self.openRows(height, plan.height) + together, plan.height)
         let taps = 6 * (width / max(plan.width, 1) + 2)
         rowByteCount += (samples + 64) * Resampler.blockRows + (samples + taps * bytesPerPixel + 16) * open * 2
-        // Filtered rows, and what is made on the way.
+        // Filtered rows and intermediate results.
         rowByteCount += plan.width * bytesPerPixel * Int(cpixels_lanes) * 3
-        // The weights: about six for each row and column of the bigger one, and what is made of them.
+        // The weights: about six for each row and column of the larger size, and the values derived from them.
         rowByteCount += (max(width, plan.width) + max(height, plan.height)) * 32
     }
 
-    /// Bytes of the rows that resampling holds, and of its weights; the picture may get bigger.
+    /// Returns the number of bytes of buffered rows and weights for resampling; the image may get larger.
     static func resampling(
         _ input: (width: Int, height: Int),
         to output: (width: Int, height: Int),
@@ -107,8 +108,8 @@ package struct AssemblyNeed: Sendable, Hashable {
         return need.rowByteCount
     }
 
-    /// Rows of the result that are begun at a time: Lanczos-3 reaches over six rows of the result, or of the input where that has fewer,
-    /// and four rows are read at a time.
+    /// Returns the number of unfinished result rows: Lanczos-3 reaches over six rows of the result, or of the input if that has fewer, and four rows
+    /// are read at a time.
     private static func openRows(_ input: Int, _ output: Int) -> Int {
         output <= input ? 9 : 10 * ((output - 1) / max(input, 1) + 1)
     }
@@ -128,7 +129,7 @@ package struct AssemblyNeed: Sendable, Hashable {
 }
 
 extension DecodeMemoryNeed {
-    /// What making an image of rows takes, and what the decoder of the rows does.
+    /// Creates the sum of the costs of the assembly and of the rows' decoder.
     package init(_ assembly: AssemblyNeed, decoder: Int) {
         let (working, overflow) = assembly.rowByteCount.addingReportingOverflow(max(decoder, 0))
         self.init(outputByteCount: assembly.outputByteCount, workingByteCount: overflow ? .max : working)

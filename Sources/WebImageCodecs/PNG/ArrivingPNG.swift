@@ -1,15 +1,15 @@
 import FoundationEssentials
 
-/// A PNG while it arrives.
+/// An incremental decoder of PNG.
 final class ArrivingPNG: ArrivingPicture {
     private let options: ImageDecodeOptions
     private var finder = PNGPixelFinder()
     private(set) var properties: ImageProperties?
     private var work: Work?
 
-    /// What there is from the first pixels on.
+    /// The state from the first pixels on.
     private struct Work {
-        /// Nil while it is not sure.
+        /// Nil until the size of the decode is certain.
         var plan: DecodePlan?
         let reader: PNGRowReader
         let picture: RawPicture
@@ -25,7 +25,7 @@ final class ArrivingPNG: ArrivingPicture {
             let found = try data.withBytes { (bytes) throws(WebImageError) in finder.find(in: bytes) }
             guard found || isFinished else { return true }
             let canBegin = found && !finder.hasOtherFirstFrame
-            // What stands before the pixels is known of a picture without previews, too.
+            // The chunks before the pixels are also known for an image without previews.
             if found, !canBegin { properties = PNGCoder.properties(try header(of: data), data) }
             work = canBegin ? try begin(data) : nil
         }
@@ -38,7 +38,7 @@ final class ArrivingPNG: ArrivingPicture {
             }
         }
         if isFinished {
-            // What comes after the pixels may say something of them.
+            // Chunks after the pixels may change the properties.
             let header = try header(of: data)
             guard header.poster == nil else { return false }
             let properties = properties(header, data, work.reader)
@@ -63,10 +63,10 @@ final class ArrivingPNG: ArrivingPicture {
         let header = try header(of: data)
         let stated = PNGCoder.properties(header, data)
         properties = stated
-        // An orientation may come at the end, and with it other sides to fit into a box.
+        // An orientation may follow at the end, and with it swapped sides to fit into a box.
         let isSettled = !options.isThumbnail && options.scaleDownLimitBytes == 0
         let plan = try DecodePlan.early(for: stated, options: options, isSettled: isSettled)
-        // Rows of more than 8 bits are many bytes, and what becomes of them is not said by them alone.
+        // Rows of more than 8 bits need much memory, and their conversion also depends on other chunks.
         guard !header.needsWideRows, !(options.keepsWidePixels && stated.isWide) else { return nil }
         let reader = try PNGRowReader(data, header: header, limits: options.limits)
         properties = properties(header, data, reader)
@@ -100,19 +100,19 @@ final class ArrivingPNG: ArrivingPicture {
     }
 }
 
-/// Finds where the pixels begin, stepping from chunk to chunk as they come.
+/// Finds the first pixels, reading chunk by chunk as data is received.
 private struct PNGPixelFinder {
-    /// The signature and the chunk that must follow it.
+    /// The number of bytes of the signature and the header chunk.
     static let headerByteCount = 33
 
     private var offset = headerByteCount
     private var isAnimated = false
     private var hasFrameControl = false
 
-    /// Whether the animation does not begin with the picture that is found.
+    /// A Boolean value that indicates whether the animation begins with another image than the one that is found.
     var hasOtherFirstFrame: Bool { isAnimated && !hasFrameControl }
 
-    /// Whether the pixels have been reached: the head of their first chunk is there.
+    /// Returns whether the pixels are reached: the head of their first chunk is there.
     mutating func find(in bytes: UnsafeRawBufferPointer) -> Bool {
         let reader = ByteReader(bytes)
         while let length = reader.bigEndian32(offset), let type = reader.bigEndian32(offset + 4) {

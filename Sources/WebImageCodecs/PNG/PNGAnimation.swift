@@ -1,35 +1,34 @@
 import CPNGShims
 
-/// The frames of an animated PNG, found while the chunks are stepped over. Pure.
+/// The frames of an animated PNG, found from the chunks. A pure value.
 ///
-/// What is not as the format has it (a number out of sequence, a frame that does not lie on the canvas, a wrong checksum) ends
-/// the animation: the frames before it are played, as browsers do. So does the end of the file; a frame of which chunks are
-/// missing is left out. Without any frame the file is a still picture.
+/// As in browsers, a violation of the format (a number out of sequence, a frame outside the canvas, a wrong checksum) ends the animation: the frames
+/// before it are played. So does the end of the file; a frame with missing chunks is left out. Without any frame the file is a still image.
 struct PNGAnimation: Sendable {
-    /// The frames whose chunks are all there.
+    /// The frames with all their chunks.
     private(set) var frames: [PNGFrame] = []
-    /// How often it plays; 0 is for ever.
+    /// The loop count; 0 means infinite.
     private(set) var playCount = 0
-    /// Whether the file has more frames than were wanted.
+    /// A Boolean value that indicates whether the file has more frames than were read.
     private(set) var isCut = false
 
-    /// What the file says it has; nil before it said so.
+    /// The number of frames that the file states; nil before it is read.
     private var statedCount: Int?
     private var nextNumber: UInt32 = 0
-    /// The frame whose pixels are coming.
+    /// The frame whose pixel chunks are being read.
     private var current: PNGFrame?
     private var hasPicture = false
     private var hasEnded = false
     private let frameLimit: Int
 
-    /// - Parameter frameLimit: how many frames are read.
+    /// - Parameter frameLimit: the maximum number of frames to read.
     init(frameLimit: Int) { self.frameLimit = max(frameLimit, 1) }
 
-    /// Takes a chunk that is wholly there.
+    /// Reads a complete chunk.
     ///
     /// - Parameters:
-    ///   - chunk: its content.
-    ///   - place: where it lies in the file, with its length, kind and checksum.
+    ///   - chunk: the content.
+    ///   - place: the range in the file, including length, type and checksum.
     mutating func read(_ type: UInt32, _ chunk: ByteReader, at place: Range<Int>, on canvas: (width: Int, height: Int))
     {
         guard !hasEnded else { return }
@@ -44,7 +43,7 @@ struct PNGAnimation: Sendable {
         }
     }
 
-    /// - Parameter isTruncated: whether the file ends within a chunk of pixels.
+    /// - Parameter isTruncated: the file ends within a chunk of pixels.
     mutating func finish(isTruncated: Bool) {
         if !isTruncated { completeFrame() }
         hasEnded = true
@@ -86,7 +85,7 @@ struct PNGAnimation: Sendable {
     private mutating func readPixels(_ chunk: ByteReader, at place: Range<Int>) {
         guard statedCount != nil else { return }
         guard let current, !current.isDefaultImage, takeNumber(chunk) else {
-            // Its pixels go on behind what is wrong; they are not whole.
+            // The frame's pixels continue after the invalid chunk, so it is incomplete.
             self.current = nil
             hasEnded = true
             return
@@ -99,7 +98,7 @@ struct PNGAnimation: Sendable {
         current?.chunks = (frame.chunks.isEmpty ? place.lowerBound : frame.chunks.lowerBound)..<place.upperBound
     }
 
-    /// Adds the frame that has come; false when it has no pixels.
+    /// Adds the current frame; returns false when it has no pixels.
     @discardableResult
     private mutating func completeFrame() -> Bool {
         guard let frame = current else { return true }
@@ -109,7 +108,7 @@ struct PNGAnimation: Sendable {
         return true
     }
 
-    /// All control and pixel chunks of an animation are numbered, from 0.
+    /// Checks a chunk's sequence number: all control and pixel chunks of an animation are numbered, from 0.
     private mutating func takeNumber(_ chunk: ByteReader) -> Bool {
         guard chunk.bigEndian32(0) == nextNumber else { return false }
         nextNumber &+= 1

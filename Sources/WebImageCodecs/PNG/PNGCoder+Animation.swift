@@ -1,10 +1,9 @@
 public import FoundationEssentials
 
 extension PNGCoder: AnimatedImageCoder {
-    /// Opens an animation: steps through the chunks of the file.
+    /// Opens an animation by reading the chunks of the file.
     ///
-    /// What is damaged ends the animation: frames up to there are played. A file without a whole frame is a still picture, an
-    /// animation of one frame.
+    /// Damage ends the animation: the frames before it are played. A file without a complete frame is a still image, an animation of one frame.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     public func animation(
@@ -50,7 +49,7 @@ extension PNGCoder: AnimatedImageCoder {
 }
 
 extension PNGCoder {
-    /// Rows of libpng and, of an interlaced picture, all of them.
+    /// Returns the memory for libpng's rows; for an interlaced image, for all rows.
     private static func frameDecoderByteCount(_ header: PNGHeader) -> Int {
         let rows = header.width * bytesOfRowPixel + header.width * 16 * 8
         guard header.isInterlaced else { return rows }

@@ -2,13 +2,13 @@ import CPNGShims
 public import FoundationEssentials
 
 extension PNGCoder: AnimatedImageEncoder {
-    /// PNG only.
+    /// Returns whether the format is PNG.
     public func canEncodeAnimation(to format: ImageFormat) -> Bool { format == .png }
 
-    /// Encodes an animated PNG, without loss, with alpha. Of each frame the rectangle is stored that has changed; programs that
-    /// know no animations show the first frame.
+    /// Encodes an animated PNG, losslessly, with alpha. Each frame stores only the rectangle that has changed; programs without animation support
+    /// show the first frame.
     ///
-    /// Durations are stored as fractions and come back exactly, up to 65 535 seconds; quality is ignored.
+    /// Durations are stored as fractions and decode to exactly the same values, up to 65 535 seconds; quality is ignored.
     public func encode(
         _ animation: any AnimatedImageProvider,
         to format: ImageFormat,
@@ -25,7 +25,7 @@ extension PNGCoder: AnimatedImageEncoder {
     }
 }
 
-/// Writes the frames of an animated PNG, one after the other, holding two of them.
+/// Writes the frames of an animated PNG in order, holding two of them.
 private final class PNGAnimationWriter {
     private var frames: EncodableFrames
     private let writer: OpaquePointer
@@ -66,7 +66,8 @@ private final class PNGAnimationWriter {
 
     private func delay(_ index: Int) -> PNGDelay { PNGDelay(frames.animation.duration(at: index)) }
 
-    /// Adds what has changed: as it is, or, if that works and is smaller, as what lies over the frame before.
+    /// Adds the changed rectangle: with its pixels, or, if possible and smaller, with only the changed pixels to blend over the frame
+    /// before.
     private func add(_ now: Bitmap, after before: Bitmap, _ delay: PNGDelay) throws(WebImageError) {
         let area = PixelArea.difference(before, now) ?? .corner
         try add(now.part(area), area, delay)

@@ -2,14 +2,14 @@ import CPNGShims
 public import FoundationEssentials
 
 extension PNGCoder {
-    /// PNG only.
+    /// Returns whether the format is PNG.
     public func canEncode(to format: ImageFormat) -> Bool { format == .png }
 
-    /// Encodes, with alpha if the image has any; quality is ignored, the orientation is applied to the pixels.
+    /// Encodes the image, with alpha if it has any. Quality is ignored; the orientation is applied to the pixels.
     ///
-    /// - Throws: ``WebImageError/Code/limitExceeded`` when the file is bigger than ``ImageEncodeOptions/maxFileSize``,
-    ///   ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``,
-    ///   ``WebImageError/Code/unsupportedFormat`` for another format.
+    /// - Throws: ``WebImageError/Code/limitExceeded`` when the file is larger than ``ImageEncodeOptions/maxFileSize``,
+    ///   ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``, ``WebImageError/Code/unsupportedFormat`` for another
+    ///   format.
     public func encode(
         _ image: Image,
         to format: ImageFormat,

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
 extension PNGCoder {
-    /// What a decode takes: a few rows, all of an interlaced picture, a canvas for an animation whose first frame does not cover it.
-    /// Steps through the chunks.
+    /// Returns the memory cost of a decode: a few rows, all rows of an interlaced image, a canvas for an animation whose first frame does not cover
+    /// it. Cost: reads all chunks.
     public func memoryNeed(
         of data: Data,
         options: ImageDecodeOptions
@@ -20,7 +20,7 @@ extension PNGCoder {
         return Self.memoryNeed(header, isWide: isWide, plan: plan, options: options, other: frames)
     }
 
-    /// Of a picture whose rows are read.
+    /// Returns the memory cost of an image whose rows are read.
     static func memoryNeed(
         _ header: PNGHeader,
         isWide: Bool,
@@ -30,7 +30,7 @@ extension PNGCoder {
     ) -> DecodeMemoryNeed {
         let isGray = header.isGray && !header.hasAlpha && header.colorType != 3
         let layout: ScanlineLayout = isWide ? .rgbaFloat : header.hasAlpha ? .rgba8 : isGray ? .gray8 : .rgb8
-        // Whether the profile is sRGB is known when it has been read.
+        // Only reading the profile shows whether it is sRGB.
         let hasTransform = header.color.profileName != nil || header.color.coded != nil
         let assembly = AssemblyNeed(
             width: header.width,
@@ -48,14 +48,14 @@ extension PNGCoder {
         return DecodeMemoryNeed(assembly, decoder: decoder)
     }
 
-    /// libpng holds a row as it is stored, the one before it, and one as it is handed out.
+    /// libpng buffers a row as it is stored, the one before it, and the converted one.
     static let bytesOfRowPixel = 24
-    /// What is known of a frame, several times while lists grow.
+    /// The memory for a frame's description, counted several times because arrays are copied as they grow.
     static let bytesOfFrame = 400
 }
 
 extension DecodeMemoryNeed {
-    /// Of a frame that is drawn on a canvas: that, and the picture as it is scaled, converted and turned.
+    /// Returns the memory cost of a frame that is drawn on a canvas: the canvas, and the scaled, converted and rotated image.
     static func composed(
         _ properties: ImageProperties,
         _ plan: DecodePlan,

@@ -1,14 +1,14 @@
 public import FoundationEssentials
 
 extension PNGCoder: ProgressiveImageCoder {
-    /// Whether the data starts with the eight bytes of PNG's signature.
+    /// Returns whether the data starts with the eight bytes of PNG's signature.
     public func canDecodeIncrementally(_ data: Data) -> Bool { canDecode(data) }
 
-    /// Begins a picture of which nothing is there yet.
+    /// Creates an incremental decoder.
     ///
-    /// Rows are seen from the top down, an interlaced picture as a whole from early on, first in blocks; of an animated one the
-    /// first frame, unless that is not the picture for programs that know no animations. All rows are kept until the end, at full
-    /// size for a thumbnail too: a picture for which ``ImageLimits/maximumDecodedByteCount`` does not allow that has no previews.
+    /// Rows appear from the top down; an interlaced image appears as a whole early, first in blocks. Of an animation the first frame appears, unless
+    /// it differs from the default image for programs without animation support. All rows are kept until the end, at full size also for a thumbnail:
+    /// an image that exceeds ``ImageLimits/maximumDecodedByteCount`` this way has no previews.
     public func makeProgressiveDecoder(options: ImageDecodeOptions) -> any ProgressiveImageDecoder {
         ArrivingPictureDecoder(ArrivingPNG(options: options), coder: self, options: options)
     }

@@ -2,25 +2,26 @@ public import FoundationEssentials
 
 /// Decodes and encodes PNG.
 ///
-/// Every colour type and bit depth, palettes and `tRNS` transparency, interlacing, 16 bits (rounded to 8, unless
-/// ``ImageDecodeOptions/decodeToHDR`` keeps them), ICC profiles, code points (`cICP`, also those of high dynamic range), gamma and
-/// primaries, EXIF orientation. Of an animated PNG the first frame is decoded, or the frames of ``animation(of:options:)``, on their
-/// canvas, and the properties tell frames, durations and loops; a default image that is no part of the animation is for programs
-/// that know no animations, and is seen only where there is none. Animations are always of 8 bits. Rows are decoded on demand, so
-/// that the thumbnail of a big picture needs little memory;
-/// an interlaced picture has to be decoded as a whole, and that too must fit ``ImageLimits/maximumDecodedByteCount``.
+/// Supported: every colour type and bit depth, palettes and `tRNS` transparency, interlacing, 16 bits (rounded to 8, unless
+/// ``ImageDecodeOptions/decodeToHDR`` keeps them), ICC profiles, code points (`cICP`, also those of high dynamic range), gamma and primaries, EXIF
+/// orientation. Rows are decoded on demand, so the thumbnail of a large image needs little memory. An interlaced image has to be decoded as a whole,
+/// and must fit into ``ImageLimits/maximumDecodedByteCount``.
 ///
-/// A picture whose pixels are incomplete or whose checksums are wrong is an error. What follows the pixels may be missing.
+/// Of an animated PNG the first frame is decoded, or the frames of ``animation(of:options:)``, on their canvas; the properties include frame count,
+/// durations and loop count. A default image that is not part of the animation is meant for programs without animation support, and is only used if
+/// there is no animation. Animations always have 8 bits.
+///
+/// Incomplete pixels and wrong checksums are an error. Chunks after the pixels may be missing.
 public struct PNGCoder: ImageCoder {
-    /// A coder.
+    /// Creates a coder.
     public init() {}
 
-    /// Whether the data starts with the eight bytes of PNG's signature.
+    /// Returns whether the data starts with the eight bytes of PNG's signature.
     public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .png }
 
-    /// What the chunks say. Steps through all of them, without reading pixels.
+    /// Reads the properties from all chunks, without reading pixels.
     ///
-    /// Frames are those that are there, whatever number the file states.
+    /// The frame count is the number of frames found, whatever number the file states.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
@@ -35,10 +36,9 @@ public struct PNGCoder: ImageCoder {
         return properties
     }
 
-    /// Decodes the picture, or the first frame of an animated one.
+    /// Decodes the image, or the first frame of an animation.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
-    ///   ``WebImageError/Code/outOfMemory``.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         let header = try Self.header(of: data, limits: options.limits)
         var properties = Self.properties(header, data)
@@ -78,7 +78,7 @@ public struct PNGCoder: ImageCoder {
             properties.hasAlpha = true
         }
         if frames.count > 1 {
-            // With more frames than were read, the number says only that they are too many.
+            // If there are more frames than were read, the count only indicates that there are too many.
             properties.frameCount = frames.count + (header.animation.isCut ? 1 : 0)
             properties.frameDurations = frames.map(\.duration)
             properties.loopCount = header.animation.playCount
@@ -88,8 +88,8 @@ public struct PNGCoder: ImageCoder {
 }
 
 extension PNGHeader {
-    /// Whether colours have to be computed from the file's 16 bits: for high dynamic range, and where they are converted, since a steep
-    /// curve makes steps of what was rounded before.
+    /// A Boolean value that indicates whether colours have to be computed from the file's 16 bits: for high dynamic range, and for colour conversion,
+    /// since a steep curve would turn rounding into visible steps.
     var needsWideRows: Bool {
         if let coded = color.coded { return coded.needsWideRows(bitsPerComponent: bitDepth) }
         return bitDepth == 16 && color.isConverted(isGray: isGray)

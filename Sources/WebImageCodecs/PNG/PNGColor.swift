@@ -1,25 +1,25 @@
 import CLCMS
 import FoundationEssentials
 
-/// What a PNG file says about the meaning of its numbers.
+/// The colour information of a PNG file.
 ///
-/// Code points (`cICP`), an ICC profile or an sRGB chunk settle it. Without, a gamma that differs by more than 5 % from 1/2.2 is converted,
-/// and so are primaries that differ notably from those of sRGB when a gamma is given as well; this is what browsers do.
-/// (Pillow and most thumbnailers show the numbers as they are.)
+/// Code points (`cICP`), an ICC profile or an sRGB chunk have precedence. Without them, a gamma that differs by more than 5 % from 1/2.2 is
+/// converted, and so are primaries that differ notably from sRGB's if there is also a gamma, as in browsers. (Pillow and most thumbnailers ignore
+/// both.)
 struct PNGColor: Sendable, Hashable {
     /// The file's gamma, such as 0.45455.
     private(set) var gamma: Double?
-    /// White point, red, green and blue as x and y.
+    /// The white point, red, green and blue as x and y.
     private(set) var chromaticities: [Double] = []
     private(set) var isDeclaredSRGB = false
-    /// What a `cICP` chunk says, which goes before everything else.
+    /// The colour space of a `cICP` chunk, which has precedence over everything else.
     private(set) var coded: SourceColor?
     /// The name in the profile chunk.
     private(set) var profileName: String?
 
     private static let sRGBChromaticities = [0.3127, 0.329, 0.64, 0.33, 0.3, 0.6, 0.15, 0.06]
 
-    /// Takes what the chunk says, if it is one about colours.
+    /// Reads the chunk, if it contains colour information.
     mutating func read(_ type: UInt32, _ chunk: ByteReader) {
         switch type {
         case fourCC("gAMA"):
@@ -30,7 +30,7 @@ struct PNGColor: Sendable, Hashable {
             chromaticities = (0..<8).compactMap { chunk.bigEndian32($0 * 4).map { Double($0) / 100_000 } }
         case fourCC("sRGB"): isDeclaredSRGB = true
         case fourCC("cICP"):
-            // RGB as it is, and all of the range; other matrices do not exist in PNG.
+            // RGB without a matrix, full range; PNG allows no other.
             guard coded == nil, let primaries = chunk.byte(0), let transfer = chunk.byte(1), chunk.byte(2) == 0,
                 chunk.byte(3) == 1
             else { return }
@@ -45,7 +45,7 @@ struct PNGColor: Sendable, Hashable {
 
     private var isSettled: Bool { coded != nil || isDeclaredSRGB || profileName != nil }
 
-    /// The gamma to convert from; nil when there is none, it is close to the screen's, or it makes no sense.
+    /// The gamma to convert from; nil when there is none, it is close to the screen's, or it is invalid.
     private var unusualGamma: Double? {
         guard !isSettled, let gamma, gamma >= 0.1, gamma <= 5, abs(gamma * 2.2 - 1) > 0.05 else { return nil }
         return gamma
@@ -56,13 +56,13 @@ struct PNGColor: Sendable, Hashable {
         return zip(chromaticities, Self.sRGBChromaticities).contains { abs($0 - $1) > 0.01 }
     }
 
-    /// Whether a profile, of the file or made of what it says, converts the colours.
+    /// Returns whether a profile, of the file or made from gamma and primaries, converts the colours.
     func isConverted(isGray: Bool) -> Bool { profileName != nil || !isGray && hasUnusualPrimaries }
 
-    /// The gamma that the PNG decoder is to convert from, when nothing else needs converting.
+    /// Returns the gamma from which the PNG decoder converts, when nothing else needs converting.
     func decoderGamma(isGray: Bool) -> Double? { !isGray && hasUnusualPrimaries ? nil : unusualGamma }
 
-    /// A profile made of the primaries and the gamma; nil when the decoder can do without.
+    /// Returns a profile made from the primaries and the gamma; nil when the decoder can do without.
     func makeProfile(isGray: Bool) -> Data? {
         guard !isGray, hasUnusualPrimaries, let gamma, gamma >= 0.1, gamma <= 5 else { return nil }
         let sRGB: [Double] = [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045]

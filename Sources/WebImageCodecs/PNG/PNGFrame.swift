@@ -1,17 +1,17 @@
-/// One frame of an animated PNG, as its control chunk says.
+/// One frame of an animated PNG, from its control chunk.
 struct PNGFrame: Sendable, Hashable {
     var left: Int
     var top: Int
     var width: Int
     var height: Int
-    /// In seconds, corrected.
+    /// The duration in seconds, corrected.
     var duration: Double
     var disposal: AnimationFrame.Disposal
-    /// Whether its transparent pixels, too, take the place of what is there.
+    /// A Boolean value that indicates whether transparent pixels also replace those below.
     var replaces: Bool
-    /// Whether its pixels are those of the default image, which programs show that know no animations.
+    /// A Boolean value that indicates whether the pixels are those of the default image, which programs without animation support show.
     var isDefaultImage: Bool
-    /// Where the chunks with its pixels lie in the file.
+    /// The range of the file that holds the chunks with the pixels.
     var chunks: Range<Int>
 
     func covers(width: Int, height: Int) -> Bool {
@@ -20,7 +20,7 @@ struct PNGFrame: Sendable, Hashable {
 }
 
 extension PNGFrame {
-    /// Reads the content of a control chunk; nil for what the format does not allow on a canvas of that size.
+    /// Reads the content of a control chunk; nil if it is invalid for a canvas of that size.
     init?(_ chunk: ByteReader, canvasWidth: Int, canvasHeight: Int, isDefaultImage: Bool) {
         guard chunk.count == 26, let width = chunk.bigEndian32(4), let height = chunk.bigEndian32(8),
             let left = chunk.bigEndian32(12), let top = chunk.bigEndian32(16), let numerator = chunk.bigEndian16(20),

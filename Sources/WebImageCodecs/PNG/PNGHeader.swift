@@ -1,8 +1,8 @@
 import CPNGShims
 
-/// What the chunks of a PNG file say besides pixels.
+/// The contents of a PNG file's chunks except pixels.
 ///
-/// Found by stepping from chunk to chunk, without checksums and without copying; the pixels' decoder verifies what it uses.
+/// Found by reading chunk by chunk, without checksums and without copying; the pixels' decoder verifies the chunks that it uses.
 package struct PNGHeader: Sendable {
     var width = 0
     var height = 0
@@ -11,22 +11,22 @@ package struct PNGHeader: Sendable {
     var isInterlaced = false
     var hasTransparencyChunk = false
     var color = PNGColor()
-    /// Where the EXIF block lies in the file.
+    /// The location of the EXIF block in the file.
     var exif: Range<Int>?
-    /// What an XMP packet says of the orientation.
+    /// The orientation in an XMP packet.
     var xmpOrientation: ImageOrientation?
-    /// The frames of an animated one.
+    /// The frames of an animation.
     var animation: PNGAnimation
 
     var hasAlpha: Bool { colorType & 4 != 0 || hasTransparencyChunk }
     var isGray: Bool { colorType & 2 == 0 }
-    /// The frame that is seen first, if that is not the picture of the file.
+    /// The first frame of the animation, if it differs from the default image.
     var poster: PNGFrame? { animation.frames.first.flatMap { $0.isDefaultImage ? nil : $0 } }
 
     /// Reads the chunks.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData`` when the file does not begin as PNG does,
-    ///   ``WebImageError/Code/limitExceeded`` for a size that is refused.
+    /// - Throws: ``WebImageError/Code/badImageData`` when the file has no PNG signature, ``WebImageError/Code/limitExceeded`` for a size
+    ///   above the limits.
     init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
         animation = PNGAnimation(frameLimit: limits.maximumFrameCount)
         guard ImageFormat(detecting: bytes) == .png else { throw WebImageError(.badImageData, "not a PNG file") }
@@ -62,7 +62,7 @@ package struct PNGHeader: Sendable {
             case fourCC("IEND"): return animation.finish(isTruncated: false)
             case fourCC("eXIf"): exif = exif ?? (offset + 8..<offset + 8 + Int(length))
             case fourCC("iTXt") where xmpOrientation == nil:
-                // A packet that is compressed, against the rules of XMP, has no such text.
+                // A compressed packet, which XMP does not allow, does not match this text.
                 let keyword: StaticString = "XML:com.adobe.xmp\0"
                 if chunk.starts(
                     with: UnsafeRawBufferPointer(start: keyword.utf8Start, count: keyword.utf8CodeUnitCount)
@@ -70,7 +70,7 @@ package struct PNGHeader: Sendable {
                     xmpOrientation = XMPOrientation.read(packet: chunk)
                 }
             case fourCC("fcTL"), fourCC("acTL"):
-                // What other chunks say is verified when it is used.
+                // Other chunks are verified when they are used.
                 let checked = reader.slice(offset + 4, Int(length) + 4)
                 guard webimage_png_checksum(checked?.baseAddress, Int(length) + 4) == checksum else {
                     animation.finish(isTruncated: false)
@@ -86,7 +86,7 @@ package struct PNGHeader: Sendable {
             }
             offset = place.upperBound
         }
-        // What is left of the file is too short for the chunk that it begins with, which matters if that one has pixels.
+        // The rest of the file is shorter than the chunk that it begins with, which matters if that has pixels.
         let rest = reader.bigEndian32(offset + 4)
         let isPixels = rest == nil || rest == fourCC("IDAT") || rest == fourCC("fdAT")
         animation.finish(isTruncated: offset < reader.count && isPixels)

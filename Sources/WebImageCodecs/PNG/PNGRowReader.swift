@@ -2,14 +2,13 @@ import CPNGShims
 import CPixels
 import FoundationEssentials
 
-/// The rows of a PNG picture or of a frame of an animated one, decoded on demand; of an interlaced one after it was decoded as a
-/// whole.
+/// Reads the rows of a PNG image or of a frame of an animation, decoded on demand; interlaced images are first decoded as a whole.
 final class PNGRowReader: ScanlineSource {
     let width: Int
     let height: Int
     let layout: ScanlineLayout
     let colorProfile: Data?
-    /// What the embedded profile calls itself; also of one that is sRGB, for which ``colorProfile`` is nil.
+    /// The name in the embedded profile; also for an sRGB profile, for which ``colorProfile`` is nil.
     let profileName: String?
     let color: SourceColor?
 
@@ -17,14 +16,14 @@ final class PNGRowReader: ScanlineSource {
     private let reader: OpaquePointer
     private let isInterlaced: Bool
     private var nextRow = 0
-    /// All rows of an interlaced picture.
+    /// All rows of an interlaced image.
     private var whole: PixelStorage?
     private let limits: ImageLimits
 
-    /// - Parameter frame: what to read in place of the picture of the file; not one that is that picture.
+    /// - Parameters:
+    ///   - frame: the frame to read in place of the default image; not one that is that image.
+    ///   - isWide: return all 16 bits of the file.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/outOfMemory``.
-    ///
-    /// - Parameter isWide: hand out what the file's 16 bits say.
     init(
         _ data: Data,
         header: PNGHeader,
@@ -32,7 +31,7 @@ final class PNGRowReader: ScanlineSource {
         limits: ImageLimits,
         isWide: Bool = false
     ) throws(WebImageError) {
-        // Both fit: the limits were checked against the header, whose numbers are 31 bits long.
+        // No clamping happens: the limits were checked against the header, whose numbers have 31 bits.
         let reader = webimage_png_reader_create(
             UInt32(clamping: frame?.width ?? header.width),
             UInt32(clamping: frame?.height ?? header.height),
@@ -75,7 +74,7 @@ final class PNGRowReader: ScanlineSource {
         profileName = embedded.flatMap { ColorProfile.name(of: $0, limit: limits.maximumColorProfileByteCount) }
         color = header.color.coded
         if let coded = header.color.coded {
-            // Code points say more than a profile beside them.
+            // Code points have precedence over a profile.
             colorProfile = isWide ? nil : coded.makeProfile()
         } else {
             colorProfile = info.is_srgb ? nil : embedded ?? header.color.makeProfile(isGray: header.isGray)
@@ -91,7 +90,7 @@ final class PNGRowReader: ScanlineSource {
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         guard count >= 0, count <= height - nextRow else {
-            throw WebImageError(.badImageData, "more rows were asked for than the picture has")
+            throw WebImageError(.badImageData, "more rows requested than the image has")
         }
         guard layout != .rgbaFloat else { return try readWideRows(count, into: base, bytesPerRow: bytesPerRow) }
         guard isInterlaced else { return try decode(count, into: base, bytesPerRow: bytesPerRow) }
@@ -107,7 +106,7 @@ final class PNGRowReader: ScanlineSource {
         nextRow += count
     }
 
-    /// Bytes of a row as libpng writes it.
+    /// The number of bytes of a row as libpng writes it.
     private var storedRowBytes: Int { width * (layout == .rgbaFloat ? 8 : layout.bytesPerPixel) }
 
     private func readWideRows(
@@ -138,7 +137,7 @@ final class PNGRowReader: ScanlineSource {
         if !isInterlaced || count == height { nextRow += count }
     }
 
-    /// Interlaced rows come in seven passes over the whole picture, so it has to be in memory even for a thumbnail.
+    /// Interlaced rows are stored in seven passes over the whole image, so it has to be in memory even for a thumbnail.
     private func wholePicture() throws(WebImageError) -> PixelStorage {
         if let whole { return whole }
         let rowBytes = storedRowBytes
@@ -153,21 +152,21 @@ final class PNGRowReader: ScanlineSource {
         return storage
     }
 
-    /// What ``readAvailable(_:isWhole:into:)`` came to.
+    /// The result of ``readAvailable(_:isWhole:into:)``.
     enum Progress {
-        /// Not all rows are there, or not what comes after them.
+        /// Rows, or the chunks after them, are missing.
         case waits
         case isComplete
-        /// The picture must be read as a whole, by another reader.
+        /// The image must be decoded from the complete data, by another reader.
         case isStarved
     }
 
-    /// Decodes the rows that there are bytes for into their places in a picture that is still arriving. Goes on where it stopped,
-    /// and is used without ``readRows(_:into:bytesPerRow:)``.
+    /// Decodes the available rows to their places in an incrementally decoded image, continuing after those of the last call. Cannot be combined with
+    /// ``readRows(_:into:bytesPerRow:)``.
     ///
     /// - Parameters:
     ///   - data: all bytes so far.
-    ///   - isWhole: whether they are all there will be.
+    ///   - isWhole: the bytes are complete.
     func readAvailable(_ data: Data, isWhole: Bool, into picture: RawPicture) throws(WebImageError) -> Progress {
         self.data = Data()
         var rows: UInt32 = 0

@@ -1,19 +1,19 @@
 package import FoundationEssentials
 
-/// The rows of a picture that is still arriving, as far as they are there.
+/// The rows of an image that are decoded so far, during an incremental decode.
 package protocol ArrivedRows: AnyObject {
-    /// Width in pixels, as the decoder hands it out.
+    /// The width of the decoder's rows in pixels.
     var width: Int { get }
-    /// Number of rows of the whole picture.
+    /// The number of rows of the complete image.
     var height: Int { get }
-    /// How much of `width` and `height` the picture covers; see ``ScanlineSource/extent``.
+    /// The part of `width` and `height` that the image covers; see ``ScanlineSource/extent``.
     var extent: (width: Double, height: Double) { get }
     var layout: ScanlineLayout { get }
-    /// The embedded ICC profile, nil for sRGB.
+    /// The embedded ICC profile; nil for sRGB.
     var colorProfile: Data? { get }
 
-    /// The pixels of a row, valid until the next call; nil when they are not there yet. Asked for from the top down.
+    /// Returns the pixels of a row, valid until the next call; nil when they are not decoded yet. Called from the top down.
     ///
-    /// - Throws: ``WebImageError/Code/outOfMemory`` and what else a decoder may throw.
+    /// - Throws: ``WebImageError/Code/outOfMemory`` and other errors of the decoder.
     func row(_ row: Int) throws(WebImageError) -> UnsafePointer<UInt8>?
 }

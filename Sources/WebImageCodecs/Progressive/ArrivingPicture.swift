@@ -1,26 +1,26 @@
 package import FoundationEssentials
 
-/// One picture of a certain format while it arrives: what ``ArrivingPictureDecoder`` makes a progressive decoder of.
+/// An incremental decode of one image of a certain format, from which ``ArrivingPictureDecoder`` makes a progressive decoder.
 package protocol ArrivingPicture: AnyObject {
-    /// What is known of the file, from when the size is.
+    /// The properties of the file, once its size is known.
     var properties: ImageProperties? { get }
 
-    /// Goes on with what has come.
+    /// Continues with newly received data.
     ///
-    /// - Returns: false when the picture is one that must be whole to be decoded: no call follows.
-    /// - Throws: what decoding throws. With `isFinished`, also that bytes are missing.
+    /// - Returns: false when the image must be complete to be decoded: no call follows.
+    /// - Throws: the errors of decoding. With `isFinished`, also an error for missing bytes.
     func advance(_ data: Data, isFinished: Bool) throws(WebImageError) -> Bool
 
-    /// What there is to see.
+    /// Returns an image of the pixels decoded so far.
     func preview(maximumPixelCount: Int) throws(WebImageError) -> Image?
 
-    /// The picture, after a call of ``advance(_:isFinished:)`` that finished it.
+    /// Returns the image, after the call of ``advance(_:isFinished:)`` that finished it.
     func image() throws(WebImageError) -> Image
 
-    /// Says when the next call must be over. Decoders that make a picture in few steps end only after one.
+    /// Sets the deadline of the next call. Decoders that decode in few steps may only check it after one.
     func limit(to deadline: DecodeDeadline)
 
-    /// What a preview costs for what is missing, as a part of decoding that; see ``ProgressiveImageDecoder``.
+    /// The cost of a preview for the missing part of the image, as a fraction of decoding that part; see ``ProgressiveImageDecoder``.
     var missingPartPreviewCost: Double { get }
 }
 
@@ -29,15 +29,15 @@ extension ArrivingPicture {
     package func limit(to deadline: DecodeDeadline) {}
 }
 
-/// Decodes a picture while it arrives, or at its end if it is one that cannot be decoded in parts.
+/// Decodes an image incrementally, or at the end if its format cannot be decoded in parts.
 ///
-/// ``ImageLimits/maximumDecodeDuration`` bounds what all calls take together, previews among them.
+/// ``ImageLimits/maximumDecodeDuration`` limits the total time of all calls, including previews.
 package final class ArrivingPictureDecoder: ProgressiveImageDecoder {
     private struct State {
-        /// Nil when the picture has to be whole, after an error, and after the end.
+        /// Nil when the image has to be complete, after an error, and after the end.
         var picture: (any ArrivingPicture)?
         var properties: ImageProperties?
-        /// Nil without a limit of time.
+        /// Nil without a time limit.
         var watch: DecodeStopwatch?
         var byteCount = 0
         var isFinished = false
@@ -47,10 +47,10 @@ package final class ArrivingPictureDecoder: ProgressiveImageDecoder {
 
     private let coder: any ImageCoder
     private let options: ImageDecodeOptions
-    // Held while decoding: nobody else has anything to do here meanwhile.
+    // Held while decoding: all other calls have to wait for its result anyway.
     private let state: Lock<State>
 
-    /// - Parameter coder: decodes the whole where that is needed.
+    /// - Parameter coder: decodes the complete data if the image cannot be decoded in parts.
     package init(_ picture: sending any ArrivingPicture, coder: any ImageCoder, options: ImageDecodeOptions) {
         self.coder = coder
         self.options = options
@@ -67,7 +67,7 @@ package final class ArrivingPictureDecoder: ProgressiveImageDecoder {
             guard !state.isFinished else { return }
             do throws(WebImageError) {
                 guard data.count >= state.byteCount else {
-                    throw WebImageError(.badImageData, "of \(state.byteCount) bytes there are only \(data.count) left")
+                    throw WebImageError(.badImageData, "the data shrank from \(state.byteCount) to \(data.count) bytes")
                 }
                 state.byteCount = data.count
                 try Self.timed(&state) { (state) throws(WebImageError) in
@@ -82,7 +82,7 @@ package final class ArrivingPictureDecoder: ProgressiveImageDecoder {
         }
     }
 
-    /// Makes a call within the time that is left.
+    /// Makes a call within the remaining time.
     private static func timed<Value>(
         _ state: inout State,
         _ body: (inout State) throws(WebImageError) -> Value

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
 extension ImageAssembler {
-    /// Makes a preview of what is there of a picture.
+    /// Makes a preview of the available rows of an image.
     ///
     /// - Parameters:
-    ///   - plan: how big the picture will be.
-    ///   - maximumPixelCount: about the most pixels of the preview.
-    /// - Returns: nil when no row is there.
-    /// - Throws: ``WebImageError/Code/outOfMemory``, and what the rows throw.
+    ///   - plan: the size of the complete image.
+    ///   - maximumPixelCount: the approximate maximum number of pixels of the preview.
+    /// - Returns: nil when no row is available.
+    /// - Throws: ``WebImageError/Code/outOfMemory``, and the errors of the rows.
     package static func makePreview(
         of rows: any ArrivedRows,
         properties: ImageProperties,
@@ -24,7 +24,7 @@ extension ImageAssembler {
             preview.width = (rows.width + factor - 1) / factor
             preview.height = (rows.height + factor - 1) / factor
         } else {
-            // Twice the size is left to the filter.
+            // The filter reduces the last factor of two.
             factor = max(min(rows.width / (2 * preview.width), rows.height / (2 * preview.height)), 1)
         }
         let asked = options
@@ -43,23 +43,23 @@ extension ImageAssembler {
 }
 
 extension DecodePlan {
-    /// The plan of a picture that is a whole number of times smaller, so that it has about that many pixels at most.
+    /// Returns the plan of an image that is smaller by an integer factor and has at most about that many pixels.
     func reduced(toPixels limit: Int) -> DecodePlan {
         let limit = max(limit, 1)
         guard width * height > limit else { return self }
         var factor = max(Int((Double(width) * Double(height) / Double(limit)).squareRoot()), 2)
         func side(_ length: Int) -> Int { (length + factor - 1) / factor }
-        // Sides are rounded up, so the root may be a little too small.
+        // Sides are rounded up, so the root may be slightly too small.
         while side(width) * side(height) > limit, factor < max(width, height) { factor += 1 }
         var plan = self
         (plan.width, plan.height) = (side(width), side(height))
         return plan
     }
 
-    /// The size of a decode as far as the beginning of a file tells it; nil when it tells too little.
+    /// Returns the size of a decode if the beginning of a file determines it; otherwise nil.
     ///
-    /// - Parameter isSettled: whether nothing that may still come changes the size.
-    /// - Throws: what ``make(for:options:)`` throws whatever comes.
+    /// - Parameter isSettled: further data cannot change the size.
+    /// - Throws: the errors of ``make(for:options:)`` that do not depend on further data.
     package static func early(
         for properties: ImageProperties,
         options: ImageDecodeOptions,

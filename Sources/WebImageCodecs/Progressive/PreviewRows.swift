@@ -2,17 +2,16 @@ import CPixels
 import FoundationEssentials
 import Glibc
 
-/// The rows of a preview: a whole number of times fewer pixels than there will be, in sRGB, transparent where they are missing.
+/// The rows of a preview: smaller by an integer factor, in sRGB, transparent where rows are missing.
 ///
-/// Made to be cheap beside the decoder: of each cell of pixels that becomes one it looks at four at most, and colours are
-/// converted after that.
+/// Designed to be cheap beside the decoder: each pixel is made from at most four pixels of its cell, and colours are converted after that.
 final class PreviewRows: ScanlineSource {
     let width: Int
     let height: Int
     let extent: (width: Double, height: Double)
     var layout: ScanlineLayout { .bgra8Premultiplied }
     var colorProfile: Data? { nil }
-    /// Whether any row was there.
+    /// A Boolean value that indicates whether no row was available so far.
     private(set) var isEmpty = true
 
     private let rows: any ArrivedRows
@@ -23,8 +22,8 @@ final class PreviewRows: ScanlineSource {
     private var nextRow = 0
 
     /// - Parameters:
-    ///   - factor: pixels that become one along each side, at least 1.
-    ///   - limit: the most bytes of a profile that is looked at.
+    ///   - factor: the number of pixels along each side that become one, at least 1.
+    ///   - limit: the maximum number of bytes of a profile that is used.
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     init(_ rows: any ArrivedRows, factor: Int, profileLimit limit: Int) throws(WebImageError) {
         self.rows = rows
@@ -50,10 +49,10 @@ final class PreviewRows: ScanlineSource {
         nextRow += count
     }
 
-    /// A row in the decoder's layout; nil when not all of what it is made of is there.
+    /// Returns a row in the decoder's layout; nil when not all of its source rows are available.
     private func pixels(ofRow row: Int) throws(WebImageError) -> UnsafePointer<UInt8>? {
         guard factor > 1 else { return try rows.row(row) }
-        // Bringing rows back into the cache is what costs: of many one must do.
+        // Loading rows into the CPU cache dominates the cost: one of many must do.
         let offsets = factor < 4 && rows.layout != .rgba8 ? [factor / 4, 3 * factor / 4] : [factor / 2]
         let lines = offsets.map { min(row * factor + $0, rows.height - 1) }
         if rows.layout == .rgba8 {
@@ -84,7 +83,7 @@ final class PreviewRows: ScanlineSource {
             }
             cpixels_rgb_to_bgra(packed.bytes, output, width)
         case .bgra8Premultiplied: memcpy(output, input, width * 4)
-        // No decoder of arriving pictures has them.
+        // Incremental decoders do not use this layout.
         case .rgbaFloat: memset(output, 0, width * 4)
         }
     }

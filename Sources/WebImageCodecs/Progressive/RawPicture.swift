@@ -1,20 +1,20 @@
 package import FoundationEssentials
 import Glibc
 
-/// Rows in the layout of a decoder, kept until all of them have come: what a preview is made of, and in the end the picture.
+/// Buffers rows in a decoder's layout until all are decoded: the source of previews and of the final image.
 package final class RawPicture: ArrivedRows {
     package let width: Int
     package let height: Int
     package let extent: (width: Double, height: Double)
     package let layout: ScanlineLayout
     package let colorProfile: Data?
-    /// Bytes from one row to the next: those of a bitmap.
+    /// The number of bytes from one row to the next: that of a bitmap.
     package let bytesPerRow: Int
-    /// Rows that are there, from the top.
+    /// The number of available rows, from the top.
     package var rowCount = 0
     private let storage: PixelStorage
 
-    /// Bytes that the rows of a picture take.
+    /// Returns the number of bytes for the rows of an image.
     package static func byteCount(width: Int, height: Int, layout: ScanlineLayout) -> Int {
         bytesPerRow(width: width, layout: layout) * height
     }
@@ -50,7 +50,7 @@ package final class RawPicture: ArrivedRows {
 
     package func row(_ row: Int) -> UnsafePointer<UInt8>? { row < rowCount ? UnsafePointer(address(of: row)) : nil }
 
-    /// The finished picture. When nothing has to be done to the rows it has their memory, which must not be written any more.
+    /// Returns the finished image. If the rows need no conversion, it shares their memory, which must not be written after that.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     package func image(
@@ -77,7 +77,7 @@ package final class RawPicture: ArrivedRows {
         )
     }
 
-    /// The format that the rows have already; nil when they are not what is asked for.
+    /// Returns the pixel format of the rows; nil when they still need conversion.
     private func finalFormat(_ plan: DecodePlan, _ options: ImageDecodeOptions) -> PixelFormat? {
         guard width == plan.width, height == plan.height, plan.orientation == .up,
             options.pixelFormat != .rgbaHalfPremultiplied
@@ -93,7 +93,7 @@ package final class RawPicture: ArrivedRows {
     }
 }
 
-/// The rows of a picture that is there, handed out as a decoder does.
+/// The rows of a complete image as a scanline source.
 private final class RawPictureSource: ScanlineSource {
     private let picture: RawPicture
     private var nextRow = 0

@@ -1,10 +1,10 @@
 extension ThumbHash {
-    /// The longer side of what is hashed: twice the frequencies that a hash holds.
+    /// The longer side of the sampled grid: twice the frequencies that a hash holds.
     private static let gridSide = 16
-    /// The most samples of a cell along one side.
+    /// The maximum number of samples per cell along one side.
     private static let mostSamples = 4
 
-    /// Hashes an image, upright. Bigger ones are first made to fit into 100 × 100 pixels; takes about 2 ms.
+    /// Hashes an image in its upright orientation. Larger images are first scaled to fit into 100 × 100 pixels. Cost: about 2 ms.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     public init(_ image: Image) throws(WebImageError) {
@@ -14,10 +14,10 @@ extension ThumbHash {
         self.init(unchecked: ThumbHashEncoder(bitmap).bytes())
     }
 
-    /// Hashes samples of an image, upright: about the same as ``init(_:)``, in a hundredth of the time (20 µs whatever the size),
-    /// for a hash that costs nearly nothing beside a decode.
+    /// Hashes samples of an image in its upright orientation: about the same result as ``init(_:)`` in a hundredth of the time (20 µs at any size),
+    /// negligible beside a decode.
     ///
-    /// The ratio of the sides is that of the picture in the file, also for a thumbnail that was stretched.
+    /// The aspect ratio is that of the original image in the file, also for a thumbnail that was stretched.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     package init(sampling image: Image) throws(WebImageError) {
@@ -46,7 +46,7 @@ extension ThumbHash {
         max(min(side, (side * gridSide + longest / 2) / longest), 1)
     }
 
-    /// The means of samples spread evenly over each cell.
+    /// Fills each cell with the mean of samples spread evenly over it.
     private static func fill(_ grid: Bitmap, from bitmap: Bitmap) {
         let components = bitmap.pixelFormat.bytesPerPixel
         withOffsets(grid.width, bitmap.width, times: components) { columns, across in
@@ -74,8 +74,8 @@ extension ThumbHash {
         }
     }
 
-    /// Adds a line's samples of three or four components, so many in each cell: even components in the first number of a sum, odd ones in
-    /// the second, with 16 bits for each, which the samples of a cell do not fill.
+    /// Adds `across` samples per cell of a line of three or four components. Even components are in the first number of a sum, odd ones in the
+    /// second, with 16 bits each, which the samples of a cell cannot overflow.
     private static func add(
         _ line: UnsafePointer<UInt8>,
         _ columns: UnsafeBufferPointer<Int>,
@@ -88,7 +88,7 @@ extension ThumbHash {
             var (even, odd): (UInt32, UInt32) = (0, 0)
             for _ in 0..<across {
                 let pixel = UnsafeRawPointer(line + columns[sample])
-                // The last pixel of three bytes may be the last bytes there are.
+                // The last three-byte pixel may end the buffer.
                 let value =
                     components == 4
                     ? UInt32(littleEndian: pixel.loadUnaligned(as: UInt32.self))
@@ -102,9 +102,9 @@ extension ThumbHash {
         }
     }
 
-    /// Where samples are taken along a side of so many pixels, and how many in each cell: no more than it has pixels.
+    /// Computes the sample positions along a side, and the number of samples per cell: at most the cell's pixels.
     ///
-    /// - Parameter step: what one pixel of the side counts.
+    /// - Parameter step: the distance between two pixels of the side in the results' unit.
     private static func withOffsets(
         _ cells: Int,
         _ side: Int,

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Makes the bytes of a ``ThumbHash`` of a bitmap of at most 100 × 100 pixels.
+/// Encodes the ``ThumbHash`` of a bitmap of at most 100 × 100 pixels.
 struct ThumbHashEncoder {
     private let width: Int
     private let height: Int
-    /// The sides that the ratio is told of.
+    /// The sides whose ratio is stored.
     private let shape: (width: Int, height: Int)
     private let hasAlpha: Bool
-    /// Lightness, yellow against blue, red against green, and alpha, of all pixels each.
+    /// Lightness, yellow against blue, red against green, and alpha: each channel for all pixels.
     private let channels: [Double]
 
     private struct Channel {
@@ -15,18 +15,18 @@ struct ThumbHashEncoder {
         var scale = 1.0
     }
 
-    /// One number for each frequency, more of these than any channel needs.
+    /// One number for each frequency; more than any channel needs.
     private typealias Frequencies = SIMD8<Double>
-    /// Cosines along one side, by place.
+    /// Cosines along one side, by position.
     private typealias Cosines = [Frequencies]
 
-    /// - Parameter shape: the sides of the picture, where the bitmap tells them roughly.
+    /// - Parameter shape: the exact sides of the image, if the bitmap has them only roughly.
     init(_ bitmap: Bitmap, shape: (width: Int, height: Int)? = nil) {
         let (width, height) = (bitmap.width, bitmap.height)
         self.width = width
         self.height = height
         self.shape = shape ?? (width, height)
-        // Components premultiplied, 0...1, as the format wants them.
+        // Components are premultiplied, 0...1, as the format requires.
         var total = SIMD4<Double>()
         for row in 0..<height {
             for column in 0..<width { total += Self.pixel(bitmap, row, column) }
@@ -38,7 +38,7 @@ struct ThumbHashEncoder {
             for row in 0..<height {
                 for column in 0..<width {
                     let pixel = Self.pixel(bitmap, row, column)
-                    // What is transparent shows the mean colour.
+                    // Transparent parts show the mean colour.
                     let rest = 1 - pixel.w
                     let red = mean.x * rest + pixel.x
                     let green = mean.y * rest + pixel.y
@@ -64,7 +64,7 @@ struct ThumbHashEncoder {
             return SIMD4(Double(bytes[0]) / 255, Double(bytes[1]) / 255, Double(bytes[2]) / 255, 1)
         case .bgra8Premultiplied:
             let bytes = line + column * 4
-            // A colour above its alpha does not exist; whoever made such pixels must not break the arithmetic.
+            // A colour component above its alpha is invalid; such pixels must not break the arithmetic.
             let alpha = Double(bytes[3]) / 255
             return SIMD4(
                 min(Double(bytes[2]) / 255, alpha),
@@ -72,7 +72,7 @@ struct ThumbHashEncoder {
                 min(Double(bytes[0]) / 255, alpha),
                 alpha
             )
-        // Who makes the hash has made 8 bits of them.
+        // Callers convert to 8 bits first.
         case .rgbaHalfPremultiplied: return SIMD4()
         }
     }
@@ -115,14 +115,14 @@ struct ThumbHashEncoder {
         return bytes
     }
 
-    /// Strength that is nothing but rounding; scaled up it would make a plain picture hash differently on each machine.
+    /// Amplitudes up to this are only rounding errors. Scaled up, they would give a plain image a different hash on each machine.
     private static let noise = 1e-10
 
     private static func rounded(_ value: Double) -> Int { Int(value.rounded(.toNearestOrAwayFromZero)) }
 
-    /// The cosine transform, only the triangle of low frequencies. Its waves, scaled to 0...1, come behind those that are there.
+    /// Appends the cosine transform, only the triangle of low frequencies, with amplitudes scaled to 0...1.
     ///
-    /// - Parameter lines: room for the sums along the rows of pixels.
+    /// - Parameter lines: scratch memory for the sums along the rows of pixels.
     private func transform(
         _ channel: Int,
         _ columns: Int,
@@ -156,7 +156,7 @@ struct ThumbHashEncoder {
         return result
     }
 
-    /// What every row of pixels has of each frequency.
+    /// Sums each frequency along every row of pixels.
     private func sumLines(_ channel: Int, _ across: Cosines, _ lines: inout [Frequencies]) {
         channels.withUnsafeBufferPointer { channels in
             across.withUnsafeBufferPointer { across in
@@ -170,7 +170,7 @@ struct ThumbHashEncoder {
         }
     }
 
-    /// Those of the sides that samples of images have, by their length.
+    /// The cosines for the usual side lengths, those of sampled images, by length.
     private static let usualCosines = (0...16).map(makeCosines)
 
     private static func cosines(_ length: Int) -> Cosines {

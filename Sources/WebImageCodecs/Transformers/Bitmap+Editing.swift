@@ -2,7 +2,7 @@ import CPixels
 import Glibc
 
 extension Bitmap {
-    /// A rectangle of the pixels, in the same memory. The rectangle must lie within the bitmap.
+    /// Returns a rectangle of the pixels that shares this bitmap's memory. The rectangle must lie within the bitmap.
     package func part(x: Int, y: Int, width: Int, height: Int) -> Bitmap {
         Bitmap(
             width: width,
@@ -14,14 +14,14 @@ extension Bitmap {
         )
     }
 
-    /// The same pixels in memory of their own, as little as they need.
+    /// Returns a copy of the pixels in as little new memory as they need.
     func copy() throws(WebImageError) -> Bitmap {
         let result = try Bitmap.allocate(width: width, height: height, pixelFormat: pixelFormat)
         for row in 0..<height { memcpy(result.mutableRow(row), mutableRow(row), width * pixelFormat.bytesPerPixel) }
         return result
     }
 
-    /// The pixels with an alpha component; the same bitmap if they have one.
+    /// Returns the pixels with an alpha component; the same bitmap if they have one.
     package func withAlpha() throws(WebImageError) -> Bitmap {
         guard pixelFormat == .rgb8 else { return self }
         let result = try Bitmap.allocate(width: width, height: height, pixelFormat: .bgra8Premultiplied)
@@ -29,10 +29,10 @@ extension Bitmap {
         return result
     }
 
-    /// The first byte of row `row`; see ``mutableRow(_:)``.
+    /// Returns the first byte of row `row`; see ``mutableRow(_:)``.
     func bytes(_ row: Int) -> UnsafeMutablePointer<UInt8> { mutableRow(row).assumingMemoryBound(to: UInt8.self) }
 
-    /// An empty bitmap for the result of an effect, once its size has proved to be within the limits.
+    /// Allocates a bitmap for the result of an effect, after checking that its size is within the limits.
     static func allocate(
         _ size: (width: Int, height: Int),
         _ pixelFormat: PixelFormat,

@@ -2,23 +2,24 @@
 public struct BlurTransformer: ImageTransformer {
     /// The radius in points.
     public let blurRadius: Double
-    /// Whether metadata is copied to the result. True by default.
+    /// A Boolean value that indicates whether metadata is copied to the result. The default is true.
     public var preservesImageMetadata = true
 
-    /// A transformer that blurs by `radius` points.
+    /// Creates a transformer that blurs by `radius` points.
     public init(radius: Double) { blurRadius = radius }
 
     /// `SDImageBlurTransformer(radius)` with six decimals.
     public var transformerKey: String { "SDImageBlurTransformer(\(FixedDecimal.string(blurRadius)))" }
 
-    /// The blurred image.
+    /// Returns the blurred image.
     ///
-    /// - Throws: what ``Image/blurred(radius:)`` throws.
+    /// - Throws: the errors of ``Image/blurred(radius:)``.
     public func transform(_ image: Image) throws(WebImageError) -> Image {
         handingOut(try image.blurred(radius: blurRadius))
     }
 
-    /// The picture, as many rows as the blur reaches, and copies of pixels that do not lie upright or are wide.
+    /// Returns the memory cost: the result, the rows that the blur reaches, and copies of pixels that are not upright or have more than 8
+    /// bits.
     public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
         guard blurRadius.isFinite, blurRadius > Double(Float.ulpOfOne) else {
             return TransformMemoryNeed(output: input, workingByteCount: 0)

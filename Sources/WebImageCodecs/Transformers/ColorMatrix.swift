@@ -1,24 +1,23 @@
 import Glibc
 
-/// What becomes of a pixel's colour: four sums of its components, each times a factor.
+/// A linear transform of a pixel's colour. Each component of the result is a sum of all components, each times a factor, plus an offset.
 ///
-/// Components are straight sRGB, 0...1; results are brought into that range. The factories make what CSS calls filters, with the
-/// same numbers.
+/// Components are straight sRGB, 0...1; results are clamped to that range. The factories are the CSS filter functions, with the same numbers.
 public struct ColorMatrix: Sendable, Hashable {
     /// One component of the result.
     public struct Row: Sendable, Hashable {
-        /// How much of the red goes in.
+        /// The factor of red.
         public var red: Double
-        /// How much of the green goes in.
+        /// The factor of green.
         public var green: Double
-        /// How much of the blue goes in.
+        /// The factor of blue.
         public var blue: Double
-        /// How much of the alpha goes in.
+        /// The factor of alpha.
         public var alpha: Double
-        /// What is added.
+        /// The offset that is added to the sum.
         public var offset: Double
 
-        /// A row of four factors and what is added.
+        /// Creates a row of four factors and an offset.
         public init(_ red: Double, _ green: Double, _ blue: Double, _ alpha: Double = 0, offset: Double = 0) {
             self.red = red
             self.green = green
@@ -29,7 +28,7 @@ public struct ColorMatrix: Sendable, Hashable {
 
         var values: [Double] { [red, green, blue, alpha, offset] }
 
-        /// This row times a whole matrix.
+        /// Returns this row times a whole matrix.
         fileprivate func times(_ matrix: ColorMatrix) -> Row {
             let rows = zip([red, green, blue, alpha], matrix.rows)
             func sum(_ component: (Row) -> Double) -> Double { rows.reduce(0) { $0 + $1.0 * component($1.1) } }
@@ -37,16 +36,16 @@ public struct ColorMatrix: Sendable, Hashable {
         }
     }
 
-    /// What becomes the red.
+    /// The row for the result's red.
     public var red: Row
-    /// What becomes the green.
+    /// The row for the result's green.
     public var green: Row
-    /// What becomes the blue.
+    /// The row for the result's blue.
     public var blue: Row
-    /// What becomes the alpha.
+    /// The row for the result's alpha.
     public var alpha: Row
 
-    /// A matrix of rows; alpha stays as it is unless its row says otherwise.
+    /// Creates a matrix of rows. By default alpha is unchanged.
     public init(red: Row, green: Row, blue: Row, alpha: Row = Row(0, 0, 0, 1)) {
         self.red = red
         self.green = green
@@ -56,7 +55,7 @@ public struct ColorMatrix: Sendable, Hashable {
 
     var rows: [Row] { [red, green, blue, alpha] }
 
-    /// This matrix, and then another, as one. What the first would have brought into 0...1 in between is not.
+    /// Returns one matrix that applies this matrix and then another. Results are not clamped to 0...1 in between.
     public func followed(by next: ColorMatrix) -> ColorMatrix {
         ColorMatrix(
             red: next.red.times(self),
@@ -68,16 +67,16 @@ public struct ColorMatrix: Sendable, Hashable {
 }
 
 extension ColorMatrix {
-    /// Changes nothing.
+    /// The matrix that changes nothing.
     public static let identity = scaled(by: 1, offset: 0)
-    /// Black and white by luminance.
+    /// Converts to black and white by luminance.
     public static let grayscale = grayscale(amount: 1)
-    /// The brown of old photographs.
+    /// Tones in the brown of old photographs.
     public static let sepia = sepia(amount: 1)
-    /// The negative.
+    /// Inverts the colours.
     public static let inverted = scaled(by: -1, offset: 1)
 
-    /// Towards ``grayscale``: 0 changes nothing.
+    /// Returns a matrix that blends towards ``grayscale``: 0 changes nothing.
     public static func grayscale(amount: Double) -> ColorMatrix {
         let rest = 1 - amount
         return ColorMatrix(
@@ -87,7 +86,7 @@ extension ColorMatrix {
         )
     }
 
-    /// Towards ``sepia``: 0 changes nothing.
+    /// Returns a matrix that blends towards ``sepia``: 0 changes nothing.
     public static func sepia(amount: Double) -> ColorMatrix {
         let rest = 1 - amount
         return ColorMatrix(
@@ -97,13 +96,13 @@ extension ColorMatrix {
         )
     }
 
-    /// Lighter or darker: 1 changes nothing, 0 is black, 2 is twice as light.
+    /// Returns a matrix that scales brightness: 1 changes nothing, 0 is black, 2 is twice as bright.
     public static func brightness(_ factor: Double) -> ColorMatrix { scaled(by: factor, offset: 0) }
 
-    /// More or less contrast around the middle grey: 1 changes nothing, 0 is grey.
+    /// Returns a matrix that scales contrast around the middle grey: 1 changes nothing, 0 is grey.
     public static func contrast(_ factor: Double) -> ColorMatrix { scaled(by: factor, offset: 0.5 - 0.5 * factor) }
 
-    /// More or less colour: 1 changes nothing, 0 takes it out.
+    /// Returns a matrix that scales saturation: 1 changes nothing, 0 removes all colour.
     public static func saturation(_ factor: Double) -> ColorMatrix {
         ColorMatrix(
             red: Row(0.213 + 0.787 * factor, 0.715 - 0.715 * factor, 0.072 - 0.072 * factor),
@@ -112,7 +111,7 @@ extension ColorMatrix {
         )
     }
 
-    /// Every hue turned around the colour wheel by an angle in radians.
+    /// Returns a matrix that rotates every hue around the colour wheel by an angle in radians.
     public static func hueRotation(_ angle: Double) -> ColorMatrix {
         let (c, s) = (cos(angle), sin(angle))
         return ColorMatrix(
@@ -122,7 +121,7 @@ extension ColorMatrix {
         )
     }
 
-    /// More transparent: 1 changes nothing, 0 leaves nothing.
+    /// Returns a matrix that scales opacity: 1 changes nothing, 0 is fully transparent.
     public static func opacity(_ factor: Double) -> ColorMatrix {
         var matrix = identity
         matrix.alpha.alpha = factor

@@ -1,11 +1,11 @@
-/// Sends the colours of an image through a matrix; see ``ColorMatrix`` for what there is and ``Image/applying(_:)``.
+/// Applies a ``ColorMatrix`` to the colours of an image; see ``Image/applying(_:)``.
 public struct ColorMatrixTransformer: ImageTransformer {
     /// The matrix.
     public let matrix: ColorMatrix
-    /// Whether metadata is copied to the result. True by default.
+    /// A Boolean value that indicates whether metadata is copied to the result. The default is true.
     public var preservesImageMetadata = true
 
-    /// A transformer with a matrix.
+    /// Creates a transformer with a matrix.
     public init(matrix: ColorMatrix) { self.matrix = matrix }
 
     /// `ColorMatrixTransformer(…)` with the twenty numbers of the matrix, row by row, in full precision.
@@ -14,12 +14,12 @@ public struct ColorMatrixTransformer: ImageTransformer {
         return "ColorMatrixTransformer(\(numbers))"
     }
 
-    /// The image in other colours.
+    /// Returns the image with transformed colours.
     ///
-    /// - Throws: what ``Image/applying(_:)`` throws.
+    /// - Throws: the errors of ``Image/applying(_:)``.
     public func transform(_ image: Image) throws(WebImageError) -> Image { handingOut(try image.applying(matrix)) }
 
-    /// The picture with alpha, and copies of pixels that do not lie upright or are wide.
+    /// Returns the memory cost: the result with alpha, and copies of pixels that are not upright or have more than 8 bits.
     public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
         TransformMemoryNeed(output: input.making(bytesPerPixel: 4), workingByteCount: input.narrowUprightByteCount)
     }

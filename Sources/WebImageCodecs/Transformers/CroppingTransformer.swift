@@ -1,11 +1,11 @@
-/// Cuts a rectangle out of an image; see ``Image/cropped(to:)``.
+/// Crops an image to a rectangle; see ``Image/cropped(to:)``.
 public struct CroppingTransformer: ImageTransformer {
-    /// The rectangle in points of the upright picture.
+    /// The rectangle in points of the upright image.
     public let rect: ImageRect
-    /// Whether metadata is copied to the result. True by default.
+    /// A Boolean value that indicates whether metadata is copied to the result. The default is true.
     public var preservesImageMetadata = true
 
-    /// A transformer that leaves what lies in `rect`, in points of the upright picture.
+    /// Creates a transformer that keeps the part within `rect`, in points of the upright image.
     public init(rect: ImageRect) { self.rect = rect }
 
     /// `SDImageCroppingTransformer({x,y,width,height})` with six decimals.
@@ -14,14 +14,14 @@ public struct CroppingTransformer: ImageTransformer {
         return "SDImageCroppingTransformer({\(numbers)})"
     }
 
-    /// The part of the image.
+    /// Returns the cropped image.
     ///
-    /// - Throws: what ``Image/cropped(to:)`` throws.
+    /// - Throws: the errors of ``Image/cropped(to:)``.
     public func transform(_ image: Image) throws(WebImageError) -> Image {
         handingOut(try image.cropped(to: rect))
     }
 
-    /// The part, and a copy of pixels that do not lie upright.
+    /// Returns the memory cost: the cropped part, and a copy of pixels that are not upright.
     public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
         let columns = Image.touchedPixels(rect.x, rect.width, scale: input.scale, of: input.width)?.count ?? 0
         let rows = Image.touchedPixels(rect.y, rect.height, scale: input.scale, of: input.height)?.count ?? 0

@@ -1,17 +1,17 @@
-/// A transformer that is a closure and a name: the counterpart of SDWebImage's transformer for platform filters.
+/// A transformer made of a closure and a name: the counterpart of SDWebImage's transformer for platform filters.
 public struct FilterTransformer: ImageTransformer {
-    /// What it is called. Becomes part of cache keys, so it must tell all that the closure depends on: two filters of one name are
-    /// taken for the same.
+    /// The name of the filter. It becomes part of cache keys, so it must include all parameters of the closure: two filters with the same name are
+    /// treated as equal.
     public let name: String
-    /// Whether metadata is copied to the result. True by default.
+    /// A Boolean value that indicates whether metadata is copied to the result. The default is true.
     public var preservesImageMetadata = true
     private let filter: @Sendable (Image) throws(WebImageError) -> Image
 
-    /// A transformer that calls a closure.
+    /// Creates a transformer that calls a closure.
     ///
     /// - Parameters:
-    ///   - name: tells the closure and everything it depends on.
-    ///   - filter: makes an image from an image; called off the main thread, from several threads at once.
+    ///   - name: identifies the closure and all its parameters.
+    ///   - filter: returns the filtered image; called off the main thread, and concurrently from several threads.
     public init(name: String, filter: @escaping @Sendable (Image) throws(WebImageError) -> Image) {
         self.name = name
         self.filter = filter
@@ -20,8 +20,8 @@ public struct FilterTransformer: ImageTransformer {
     /// `SDImageFilterTransformer(name)`.
     public var transformerKey: String { "SDImageFilterTransformer(\(name))" }
 
-    /// What the closure makes of the image.
+    /// Returns the closure's result.
     ///
-    /// - Throws: what the closure throws.
+    /// - Throws: the errors of the closure.
     public func transform(_ image: Image) throws(WebImageError) -> Image { try filter(image) }
 }

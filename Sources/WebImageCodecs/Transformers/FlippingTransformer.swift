@@ -1,5 +1,5 @@
 extension Image {
-    /// The picture mirrored. Opaque pictures stay opaque.
+    /// Returns the image mirrored. Opaque images stay opaque.
     ///
     /// - Parameters:
     ///   - horizontally: left becomes right.
@@ -19,14 +19,14 @@ extension Image {
 
 /// Mirrors an image; see ``Image/flipped(horizontally:vertically:)``.
 public struct FlippingTransformer: ImageTransformer {
-    /// Whether left becomes right.
+    /// A Boolean value that indicates whether left becomes right.
     public let horizontal: Bool
-    /// Whether top becomes bottom.
+    /// A Boolean value that indicates whether top becomes bottom.
     public let vertical: Bool
-    /// Whether metadata is copied to the result. True by default.
+    /// A Boolean value that indicates whether metadata is copied to the result. The default is true.
     public var preservesImageMetadata = true
 
-    /// A transformer that mirrors.
+    /// Creates a transformer that mirrors.
     ///
     /// - Parameters:
     ///   - horizontal: left becomes right.
@@ -41,14 +41,14 @@ public struct FlippingTransformer: ImageTransformer {
         "SDImageFlippingTransformer(\(horizontal ? 1 : 0),\(vertical ? 1 : 0))"
     }
 
-    /// The mirrored image.
+    /// Returns the mirrored image.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     public func transform(_ image: Image) throws(WebImageError) -> Image {
         handingOut(try image.flipped(horizontally: horizontal, vertically: vertical))
     }
 
-    /// The picture, and a copy of pixels that do not lie upright.
+    /// Returns the memory cost: the result, and a copy of pixels that are not upright.
     public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
         TransformMemoryNeed(output: input.making(), workingByteCount: input.uprightByteCount)
     }

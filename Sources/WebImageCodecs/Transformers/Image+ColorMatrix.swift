@@ -1,20 +1,19 @@
 import CPixels
 
 extension Image {
-    /// The picture with its colours sent through a matrix. Opaque pictures stay opaque if the matrix leaves opaque alpha as it is.
+    /// Returns the image with its colours transformed by a matrix. Opaque images stay opaque if the matrix leaves opaque alpha as it is.
     ///
-    /// - Throws: ``WebImageError/Code/transformFailed`` for a matrix with a number that is not finite,
-    ///   ``WebImageError/Code/outOfMemory``.
+    /// - Throws: ``WebImageError/Code/transformFailed`` for a matrix with a number that is not finite, ``WebImageError/Code/outOfMemory``.
     public func applying(_ matrix: ColorMatrix) throws(WebImageError) -> Image {
         guard matrix.rows.allSatisfy({ $0.values.allSatisfy(\.isFinite) }) else {
-            throw .untransformable("a colour matrix has numbers that are not finite")
+            throw .untransformable("the colour matrix has numbers that are not finite")
         }
         return replacing(try uprightBitmapIn8Bits().applying(matrix, within: effectLimits))
     }
 }
 
 extension ColorMatrix {
-    /// Whether what is opaque stays opaque, whatever its colour.
+    /// A Boolean value that indicates whether opaque pixels of any colour stay opaque.
     fileprivate var keepsOpaque: Bool {
         alpha.red >= 0 && alpha.green >= 0 && alpha.blue >= 0 && alpha.alpha + alpha.offset >= 1
     }

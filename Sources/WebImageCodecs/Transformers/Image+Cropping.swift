@@ -1,13 +1,13 @@
 extension Image {
-    /// The part of the picture within a rectangle, in memory of its own.
+    /// Returns the part of the image within a rectangle, in new memory.
     ///
-    /// - Parameter rect: the rectangle in points of the upright picture, from its top left corner. Pixels that it covers in part are
-    ///   taken whole, and what lies outside the picture is left away.
-    /// - Throws: ``WebImageError/Code/transformFailed`` for an empty rectangle and for one wholly outside the picture.
+    /// - Parameter rect: the rectangle in points of the upright image, from its top left corner. Partly covered pixels are included, and the part of
+    ///   the rectangle outside the image is ignored.
+    /// - Throws: ``WebImageError/Code/transformFailed`` for an empty rectangle and for one wholly outside the image.
     public func cropped(to rect: ImageRect) throws(WebImageError) -> Image {
         guard rect.isUsable else {
             throw .untransformable(
-                "a rectangle of \(rect.width)x\(rect.height) at \(rect.x),\(rect.y) holds no picture"
+                "invalid crop rectangle \(rect.width)x\(rect.height) at \(rect.x),\(rect.y)"
             )
         }
         let upright = try uprightBitmap()
@@ -15,7 +15,7 @@ extension Image {
             let rows = Self.touchedPixels(rect.y, rect.height, scale: scale, of: upright.height)
         else {
             throw .untransformable(
-                "a rectangle of \(rect.width)x\(rect.height) at \(rect.x),\(rect.y) lies outside the picture of "
+                "crop rectangle \(rect.width)x\(rect.height) at \(rect.x),\(rect.y) is outside the image of "
                     + "\(size.width)x\(size.height)"
             )
         }
@@ -23,7 +23,8 @@ extension Image {
         return replacing(try part.copy())
     }
 
-    /// The pixels that a stretch of points touches; nil if none. A millionth of a pixel, which is how products round, touches nothing.
+    /// Returns the pixels that a range of points touches; nil if none. Overlaps of a millionth of a pixel, the rounding error of products, do not
+    /// count.
     static func touchedPixels(_ start: Double, _ length: Double, scale: Double, of count: Int) -> Range<Int>? {
         let first = max((start * scale + 1e-6).rounded(.down), 0)
         let last = min(((start + length) * scale - 1e-6).rounded(.up), Double(count))

@@ -1,16 +1,16 @@
 import Glibc
 
 extension Image {
-    /// The picture at exactly the given size, smaller or bigger, resampled by Lanczos-3.
+    /// Returns the image at exactly the given size, smaller or larger, resampled by Lanczos-3.
     ///
-    /// Opaque pictures stay opaque, unless ``ImageScaleMode/aspectFit`` leaves bars.
+    /// Opaque images stay opaque, unless ``ImageScaleMode/aspectFit`` leaves bars.
     ///
     /// - Parameters:
-    ///   - size: the size in points of the upright picture; pixels are points times ``scale``, rounded.
-    ///   - scaleMode: how the picture fills it.
-    /// - Throws: ``WebImageError/Code/transformFailed`` for a size with a side that is not above zero,
-    ///   ``WebImageError/Code/limitExceeded`` for one above the ``ImageLimits`` that the picture was decoded within, and where rows that
-    ///   wait to be filtered take more: those of a picture that is wide and low while the result is high.
+    ///   - size: the size in points of the upright image; pixels are points times ``scale``, rounded.
+    ///   - scaleMode: how the image fills the size.
+    /// - Throws: ``WebImageError/Code/transformFailed`` for a size with a side that is not above zero, ``WebImageError/Code/limitExceeded`` for one
+    ///   above the ``ImageLimits`` that the image was decoded with, and if the filter's buffered rows exceed them: those of a wide and low image
+    ///   whose result is high.
     public func resized(to size: ImageSize, scaleMode: ImageScaleMode) throws(WebImageError) -> Image {
         let target = try ImageExtent(self).resized(to: size, scaleMode: scaleMode)
         return replacing(try uprightBitmap().resized(to: (target.width, target.height), scaleMode))
@@ -18,18 +18,18 @@ extension Image {
 }
 
 extension ImageExtent {
-    /// The picture at another size in points.
+    /// Returns the extent of the image at another size in points.
     ///
     /// - Throws: as ``Image/resized(to:scaleMode:)``.
     func resized(to size: ImageSize, scaleMode: ImageScaleMode) throws(WebImageError) -> ImageExtent {
         guard size.isUsable else {
-            throw .untransformable("\(size.width)x\(size.height) is no size to resize to")
+            throw .untransformable("invalid target size \(size.width)x\(size.height)")
         }
         let most = Double(min(limits.maximumSideLength, ImageLimits.longestSide)) + 1
         let width = Int(min(max((size.width * scale).rounded(), 1), most))
         let height = Int(min(max((size.height * scale).rounded(), 1), most))
         try limits.check(width: width, height: height)
-        // Four bytes at least, since bars need alpha.
+        // At least four bytes, since bars need alpha.
         try limits.check(decodedByteCount: width * height * max(bytesPerPixel, 4))
         let output = making(width, height)
         let (seen, drawn) = resampling(to: output, scaleMode: scaleMode)
@@ -38,12 +38,12 @@ extension ImageExtent {
         return output
     }
 
-    /// Bytes of rows that are no matter, however strict the limits are: 16 MiB.
+    /// The number of bytes of buffered rows that is accepted however strict the limits are: 16 MiB.
     private static let fewRows = 16 << 20
 
     typealias PixelSize = (width: Int, height: Int)
 
-    /// About what is seen of the picture, and the size that this is resampled to.
+    /// Returns approximately the visible part of the image, and the size that it is resampled to.
     func resampling(to output: ImageExtent, scaleMode: ImageScaleMode) -> (seen: PixelSize, drawn: PixelSize) {
         let (all, target) = ((width, height), (output.width, output.height))
         let across = Double(output.width) / Double(max(width, 1))
@@ -63,7 +63,7 @@ extension ImageExtent {
                 )
             )
         case .aspectFill:
-            // The filter reaches three pixels further.
+            // The filter extends three pixels further.
             let factor = max(across, down)
             return (
                 (
@@ -96,10 +96,10 @@ extension Bitmap {
         }
     }
 
-    /// The middle of the picture, as much as fills the target.
+    /// Returns the centre of the image, as much as fills the target.
     private func filling(_ target: PixelSize, scaledBy factor: Double) throws(WebImageError) -> Bitmap {
         guard factor != 1 else {
-            // Pixels stay as they are. The copy does not keep the whole picture's memory.
+            // Pixels stay as they are. The copy does not keep the whole image's memory.
             guard target != (width, height) else { return self }
             let (x, y) = ((width - target.width) / 2, (height - target.height) / 2)
             return try part(x: x, y: y, width: target.width, height: target.height).copy()
@@ -122,7 +122,7 @@ extension Bitmap {
         return (Int(width), Int(height))
     }
 
-    /// The bitmap in the middle of a transparent one.
+    /// Returns the bitmap centred in a transparent one.
     private func centred(in target: PixelSize) throws(WebImageError) -> Bitmap {
         let source = try withAlpha()
         let result = try Bitmap.allocate(width: target.width, height: target.height, pixelFormat: source.pixelFormat)

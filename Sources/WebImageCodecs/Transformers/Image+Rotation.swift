@@ -2,22 +2,21 @@ import CPixels
 import Glibc
 
 extension Image {
-    /// The picture turned counter-clockwise, around its centre.
+    /// Returns the image rotated counter-clockwise around its centre.
     ///
-    /// Multiples of a right angle move pixels and change none; opaque pictures stay opaque then, unless the canvas shows more than the
-    /// picture. At other angles pixels are resampled (bicubic), the picture's edges are smoothed, and what it does not cover is
-    /// transparent.
+    /// Multiples of a right angle move pixels without changing them; opaque images then stay opaque, unless the canvas shows more than the image. At
+    /// other angles pixels are resampled (bicubic), the image's edges are smoothed, and uncovered parts of the canvas are transparent.
     ///
     /// - Parameters:
-    ///   - angle: in radians; negative ones turn clockwise.
-    ///   - fitSize: the canvas becomes as big as the turned picture needs (true), or keeps its size and cuts corners off (false). A
-    ///     right angle on a canvas of odd difference between its sides lies half a pixel to the top left of the middle.
-    /// - Throws: ``WebImageError/Code/transformFailed`` for an angle that is no finite number,
-    ///   ``WebImageError/Code/limitExceeded`` for a result above the ``ImageLimits`` that the picture was decoded within.
+    ///   - angle: in radians; negative angles rotate clockwise.
+    ///   - fitSize: the canvas grows to hold the rotated image (true), or keeps its size and cuts corners off (false). If the canvas's sides differ
+    ///     by an odd number, a right angle places the image half a pixel to the top left of the centre.
+    /// - Throws: ``WebImageError/Code/transformFailed`` for an angle that is not finite, ``WebImageError/Code/limitExceeded`` for a result above the
+    ///   ``ImageLimits`` that the image was decoded with.
     public func rotated(by angle: Double, fitSize: Bool = true) throws(WebImageError) -> Image {
-        guard angle.isFinite else { throw .untransformable("\(angle) is no angle to rotate by") }
+        guard angle.isFinite else { throw .untransformable("rotation angle must be finite, not \(angle)") }
         let upright = try uprightBitmap()
-        // A full turn less, or sines of big numbers lose what makes a right angle one.
+        // Full turns are removed first: sines of large numbers are too imprecise to recognise right angles.
         let angle = remainder(angle, 2 * .pi)
         let limits = effectLimits
         if let turns = Self.quarterTurns(angle, width: upright.width, height: upright.height) {
@@ -30,8 +29,8 @@ extension Image {
         )
     }
 
-    /// The number of quarter turns, 0...3, that an angle in -π...π is; nil if it is something else by as much as the 512th part of a
-    /// pixel, anywhere in the picture.
+    /// Returns the number of quarter turns, 0...3, that an angle in -π...π corresponds to; nil if any point of the image would be off by 1/512 of a
+    /// pixel or more.
     static func quarterTurns(_ angle: Double, width: Int, height: Int) -> Int? {
         let turns = (angle / (.pi / 2)).rounded()
         let radius = hypot(Double(width), Double(height)) / 2
@@ -56,7 +55,7 @@ extension Bitmap {
             step_x: cosine,
             step_y: sine
         )
-        // Where the picture is turned counter-clockwise, a row of the canvas runs through it clockwise.
+        // If the image rotates counter-clockwise, a row of the canvas runs through it clockwise.
         let left = 0.5 - Double(canvas.width) / 2
         for row in 0..<canvas.height {
             let down = Double(row) + 0.5 - Double(canvas.height) / 2
@@ -67,7 +66,7 @@ extension Bitmap {
         return result
     }
 
-    /// What holds all of a picture that is turned.
+    /// Returns the size of the canvas that holds a rotated image.
     static func canvas(_ width: Int, _ height: Int, turnedBy angle: Double) -> (width: Int, height: Int) {
         let (cosine, sine) = (abs(cos(angle)), abs(sin(angle)))
         return (
@@ -76,10 +75,10 @@ extension Bitmap {
         )
     }
 
-    /// Whole pixels that hold a length; a millionth of one, which is how products round, needs no pixel.
+    /// Returns the number of whole pixels that hold a length. A millionth of a pixel, the rounding error of products, does not count.
     private static func enclosing(_ length: Double) -> Int { max(Int((length - 1e-6).rounded(.up)), 1) }
 
-    /// The middle of the bitmap, as far as it goes, in the middle of a canvas of another size.
+    /// Returns the centre of the bitmap, cropped if necessary, in the centre of a canvas of another size.
     fileprivate func recentred(
         in canvas: (width: Int, height: Int),
         within limits: ImageLimits

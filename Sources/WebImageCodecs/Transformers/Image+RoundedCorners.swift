@@ -2,19 +2,18 @@ import CPixels
 import Glibc
 
 extension Image {
-    /// The picture with rounded corners, at its size; what is cut off is transparent.
+    /// Returns the image at the same size with rounded corners; the parts cut off are transparent.
     ///
-    /// With a border the picture is cut to the rectangle that lies `borderWidth` within its sides. A border line of that width is
-    /// drawn only if there is a colour: its middle lies `floor(borderWidth * scale) + 0.5` pixels within the sides, and its radius is
-    /// half a pixel smaller, which is where SDWebImage draws it. A border of half the shorter side or more leaves nothing.
+    /// With a border the image is cut to the rectangle that is inset by `borderWidth`. A border line of that width is drawn only if there is a
+    /// colour: its centre line is inset by `floor(borderWidth * scale) + 0.5` pixels, and its radius is half a pixel smaller, as in SDWebImage. A
+    /// border of half the shorter side or more leaves nothing.
     ///
     /// - Parameters:
-    ///   - radius: of the corners, in points; more than half the shorter side counts as that, and less than 0 as 0.
-    ///   - corners: which corners are round; all by default.
+    ///   - radius: the corner radius in points; clamped to 0 and half the shorter side.
+    ///   - corners: the corners to round; all by default.
     ///   - borderWidth: in points; less than 0 counts as 0.
-    ///   - borderColor: nil, the default, for no line.
-    /// - Throws: ``WebImageError/Code/transformFailed`` for a radius or width that is no finite number,
-    ///   ``WebImageError/Code/outOfMemory``.
+    ///   - borderColor: the colour of the border line; nil, the default, draws none.
+    /// - Throws: ``WebImageError/Code/transformFailed`` for a radius or width that is not finite, ``WebImageError/Code/outOfMemory``.
     public func roundedCorner(
         radius: Double,
         corners: RectCorner = .allCorners,
@@ -22,7 +21,7 @@ extension Image {
         borderColor: ImageColor? = nil
     ) throws(WebImageError) -> Image {
         guard radius.isFinite, borderWidth.isFinite else {
-            throw .untransformable("corners of radius \(radius) and a border of \(borderWidth) cannot be drawn")
+            throw .untransformable("corner radius and border width must be finite, not \(radius) and \(borderWidth)")
         }
         guard Self.hasCornersToRound(radius, corners, borderWidth: borderWidth) else {
             return replacing(try uprightBitmap())
@@ -36,7 +35,7 @@ extension Image {
 }
 
 extension Image {
-    /// Whether rounding corners changes anything but the orientation.
+    /// Returns whether rounding corners changes anything except the orientation.
     static func hasCornersToRound(_ radius: Double, _ corners: RectCorner, borderWidth: Double) -> Bool {
         borderWidth > 0 || radius > 0 && !corners.isDisjoint(with: [.topLeft, .topRight, .bottomLeft, .bottomRight])
     }
@@ -69,7 +68,7 @@ private struct RoundedCornerDrawing {
         RoundedRectangle(width: source.width, height: source.height, inset: inset, radius: radius, corners: corners)
     }
 
-    /// Copies a row as far as it lies within a shape.
+    /// Copies the part of a row that lies within a shape.
     private func fill(_ row: Int, _ shape: RoundedRectangle, in result: Bitmap) {
         let (touched, covered) = shape.columns(ofRow: row)
         let input = source.bytes(row)
@@ -91,10 +90,10 @@ private struct RoundedCornerDrawing {
         }
     }
 
-    /// Draws the border over what is there.
+    /// Draws the border over the existing pixels.
     private func stroke(_ color: ImageColor, radius: Double, in result: Bitmap) {
         let middle = borderWidth.rounded(.down) + 0.5
-        // A corner that is not round stays a corner on both sides of the line.
+        // A square corner stays square on both sides of the line.
         let outer = rectangle(inset: middle - borderWidth / 2, radius: radius > 0 ? radius + borderWidth / 2 : 0)
         let hasInside = RoundedRectangle.exists(
             width: source.width,

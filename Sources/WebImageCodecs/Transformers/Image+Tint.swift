@@ -2,11 +2,11 @@ import CPixels
 import Glibc
 
 extension Image {
-    /// The picture filled with a colour.
+    /// Returns the image filled with a colour.
     ///
     /// - Parameters:
-    ///   - color: the colour; for one that is clear the result is this very image, in any mode.
-    ///   - blendMode: what the fill does. ``ImageBlendMode/sourceIn`` by default: the picture's shape in one colour.
+    ///   - color: the colour; for a transparent colour the result is this image itself, in any mode.
+    ///   - blendMode: how the colour is blended with the image. ``ImageBlendMode/sourceIn`` by default: the image's shape in one colour.
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     public func tinted(with color: ImageColor, blendMode: ImageBlendMode = .sourceIn) throws(WebImageError) -> Image {
         guard color.alpha > Double(Float.ulpOfOne) else { return self }
@@ -66,7 +66,7 @@ private struct Fill {
         cpixels_blend_color_onto(mode, color, source, target, count)
     }
 
-    /// What becomes of the 256 opaque greys; nil if they do not stay opaque.
+    /// Returns the results for the 256 opaque greys; nil if they do not stay opaque.
     func ofGrays() -> Tables? {
         var grays = [UInt8](repeating: 255, count: 1024)
         for gray in 0..<1024 where gray % 4 < 3 { grays[gray] = UInt8(gray / 4) }
@@ -81,7 +81,7 @@ private struct Fill {
 }
 
 extension ImageBlendMode {
-    /// Whether each component of the result depends on the same component of both, and on alpha.
+    /// A Boolean value that indicates whether each component of the result depends only on the same component of both inputs, and on alpha.
     fileprivate var mixesComponentsAlone: Bool {
         switch self {
         case .hue, .saturation, .color, .luminosity: false

@@ -1,13 +1,13 @@
 extension Image {
-    /// The pixels as they are seen, for an effect that moves or scales them, in any format.
+    /// Returns the pixels in upright orientation, in any pixel format, for an effect that moves or scales them.
     func uprightBitmap() throws(WebImageError) -> Bitmap { try bitmap.upright(from: orientation) }
 
-    /// The pixels as they are seen, for an effect that computes colours: in one of the two formats of 8 bits.
+    /// Returns the pixels in upright orientation in one of the two 8-bit formats, for an effect that computes colours.
     func uprightBitmapIn8Bits() throws(WebImageError) -> Bitmap {
         try bitmap.with8Bits(of: metadata).upright(from: orientation)
     }
 
-    /// An image of pixels that an effect made of this one: one picture, whatever the file held.
+    /// Returns an image of pixels that an effect made of this one: a still image, even if the file was animated.
     func replacing(_ bitmap: Bitmap) -> Image {
         var metadata = metadata
         metadata.isTransformed = true
@@ -28,12 +28,12 @@ extension Image {
 }
 
 extension WebImageError {
-    /// The error of an effect that is asked for something that makes no picture.
+    /// Returns the error for invalid arguments of an effect.
     static func untransformable(_ message: String) -> WebImageError { WebImageError(.transformFailed, message) }
 }
 
 extension ImageTransformer {
-    /// The result of an effect as the transformer hands it out: without what belongs to the picture if it does not preserve that.
+    /// Returns the result of an effect as the transformer returns it: without the image's metadata unless the transformer preserves it.
     func handingOut(_ result: Image) -> Image {
         guard !preservesImageMetadata else { return result }
         return Image(

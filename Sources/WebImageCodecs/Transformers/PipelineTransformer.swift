@@ -1,11 +1,11 @@
-/// Several transformers, one after the other.
+/// Several transformers, applied in order.
 ///
-/// Loads share the work of equal beginnings: `resize + blur` builds on the `resize` that another load does or has in memory.
+/// Loads share common prefixes: `resize + blur` reuses the `resize` result that another load computes or that is in memory.
 public struct PipelineTransformer: ImageTransformer {
-    /// The transformers in the order they are applied.
+    /// The transformers in the order in which they are applied.
     public let transformers: [any ImageTransformer]
 
-    /// A chain.
+    /// Creates a chain of transformers.
     public init(_ transformers: [any ImageTransformer]) { self.transformers = transformers }
 
     /// The keys of the transformers, joined with "-".
@@ -14,19 +14,19 @@ public struct PipelineTransformer: ImageTransformer {
     /// False: every transformer of the chain decides for its own step.
     public var preservesImageMetadata: Bool { false }
 
-    /// Applies all; an error of one ends the chain.
+    /// Applies all transformers; the first error ends the chain.
     public func transform(_ image: Image) throws(WebImageError) -> Image {
         var image = image
         for transformer in transformers { image = try transformer.apply(to: image) }
         return image
     }
 
-    /// The chain with nested chains unfolded.
+    /// The chain with nested chains flattened.
     package var flattened: [any ImageTransformer] {
         transformers.flatMap { ($0 as? PipelineTransformer)?.flattened ?? [$0] }
     }
 
-    /// What the step takes that takes most, with the picture that it is given, if an earlier one made it.
+    /// Returns the memory cost of the step that needs the most, including its input if an earlier step made that.
     public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
         var (made, held, most) = (input, 0, 0)
         for transformer in transformers {

@@ -1,8 +1,8 @@
-/// Corners of a picture.
+/// Corners of an image.
 public struct RectCorner: OptionSet, Sendable, Hashable {
-    /// The bits.
+    /// The bits of the corners.
     public let rawValue: UInt
-    /// Corners by their bits.
+    /// Creates a set of corners from bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// The top left corner.
@@ -13,6 +13,6 @@ public struct RectCorner: OptionSet, Sendable, Hashable {
     public static let bottomLeft = RectCorner(rawValue: 1 << 2)
     /// The bottom right corner.
     public static let bottomRight = RectCorner(rawValue: 1 << 3)
-    /// All corners: every bit is set, as SDWebImage has it.
+    /// All corners. Every bit is set, as in SDWebImage.
     public static let allCorners = RectCorner(rawValue: .max)
 }

@@ -1,27 +1,27 @@
-/// How a picture fills a rectangle of another shape.
+/// The way in which an image fills a rectangle of another aspect ratio.
 public enum ImageScaleMode: Int, Sendable, Hashable, CaseIterable {
     /// Stretched to the rectangle.
     case fill = 0
-    /// As big as fits, centred, with transparent bars.
+    /// As large as fits, centred, with transparent bars.
     case aspectFit = 1
-    /// As small as covers, centred, what hangs over is cut off.
+    /// As small as covers the rectangle, centred; overhanging parts are cut off.
     case aspectFill = 2
 }
 
-/// Makes an image exactly the size that is asked for, smaller or bigger; see ``Image/resized(to:scaleMode:)``.
+/// Resizes an image to an exact size, smaller or larger; see ``Image/resized(to:scaleMode:)``.
 public struct ResizingTransformer: ImageTransformer {
     /// The size of the result in points.
     public let size: ImageSize
-    /// How the picture fills it.
+    /// The way in which the image fills the size.
     public let scaleMode: ImageScaleMode
-    /// Whether metadata is copied to the result. True by default.
+    /// A Boolean value that indicates whether metadata is copied to the result. The default is true.
     public var preservesImageMetadata = true
 
-    /// A transformer to `size` points.
+    /// Creates a transformer that resizes to `size` points.
     ///
     /// - Parameters:
     ///   - size: the size of the result in points.
-    ///   - scaleMode: how the picture fills it.
+    ///   - scaleMode: how the image fills the size.
     public init(size: ImageSize, scaleMode: ImageScaleMode) {
         self.size = size
         self.scaleMode = scaleMode
@@ -34,14 +34,14 @@ public struct ResizingTransformer: ImageTransformer {
         return "SDImageResizingTransformer({\(width),\(height)},\(scaleMode.rawValue))"
     }
 
-    /// The resized image.
+    /// Returns the resized image.
     ///
-    /// - Throws: what ``Image/resized(to:scaleMode:)`` throws.
+    /// - Throws: the errors of ``Image/resized(to:scaleMode:)``.
     public func transform(_ image: Image) throws(WebImageError) -> Image {
         handingOut(try image.resized(to: size, scaleMode: scaleMode))
     }
 
-    /// The picture of that size, rows that are filtered, and with bars the picture without them.
+    /// Returns the memory cost: the result, the filter's rows, and with bars the image without them.
     public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
         guard var output = try? input.resized(to: size, scaleMode: scaleMode) else {
             return TransformMemoryNeed(output: input.making(0, 0), workingByteCount: 0)

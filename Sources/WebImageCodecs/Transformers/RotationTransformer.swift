@@ -1,19 +1,19 @@
 import Glibc
 
-/// Turns an image counter-clockwise; see ``Image/rotated(by:fitSize:)``.
+/// Rotates an image counter-clockwise; see ``Image/rotated(by:fitSize:)``.
 public struct RotationTransformer: ImageTransformer {
-    /// The angle in radians; positive ones turn counter-clockwise.
+    /// The angle in radians; positive angles rotate counter-clockwise.
     public let angle: Double
-    /// Whether the canvas becomes as big as the turned picture needs.
+    /// A Boolean value that indicates whether the canvas grows to hold the rotated image.
     public let fitSize: Bool
-    /// Whether metadata is copied to the result. True by default.
+    /// A Boolean value that indicates whether metadata is copied to the result. The default is true.
     public var preservesImageMetadata = true
 
-    /// A transformer that turns.
+    /// Creates a transformer that rotates.
     ///
     /// - Parameters:
-    ///   - angle: in radians; positive ones turn counter-clockwise.
-    ///   - fitSize: the canvas becomes as big as the turned picture needs (true), or keeps its size and cuts corners off (false).
+    ///   - angle: in radians; positive angles rotate counter-clockwise.
+    ///   - fitSize: the canvas grows to hold the rotated image (true), or keeps its size and cuts corners off (false).
     public init(angle: Double, fitSize: Bool = true) {
         self.angle = angle
         self.fitSize = fitSize
@@ -24,14 +24,14 @@ public struct RotationTransformer: ImageTransformer {
         "SDImageRotationTransformer(\(FixedDecimal.string(angle)),\(fitSize ? 1 : 0))"
     }
 
-    /// The turned image.
+    /// Returns the rotated image.
     ///
-    /// - Throws: what ``Image/rotated(by:fitSize:)`` throws.
+    /// - Throws: the errors of ``Image/rotated(by:fitSize:)``.
     public func transform(_ image: Image) throws(WebImageError) -> Image {
         handingOut(try image.rotated(by: angle, fitSize: fitSize))
     }
 
-    /// The canvas, and copies of pixels that do not lie upright, are wide or turned.
+    /// Returns the memory cost: the canvas, and copies of pixels that are not upright, have more than 8 bits or are rotated.
     public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
         guard angle.isFinite else { return TransformMemoryNeed(output: input.making(0, 0), workingByteCount: 0) }
         let angle = remainder(angle, 2 * .pi)
@@ -49,7 +49,7 @@ public struct RotationTransformer: ImageTransformer {
             let output = isTurned ? input.making(input.height, input.width) : input.making()
             return TransformMemoryNeed(output: output, workingByteCount: input.uprightByteCount)
         }
-        // The turned picture, and the part of it that is seen, with alpha.
+        // The rotated image, and its visible part, with alpha.
         let output = input.making(bytesPerPixel: max(input.bytesPerPixel, 4))
         return TransformMemoryNeed(
             output: output,

@@ -2,22 +2,22 @@
 public struct RoundCornerTransformer: ImageTransformer {
     /// The radius of the corners in points.
     public let cornerRadius: Double
-    /// Which corners are round.
+    /// The corners to round.
     public let corners: RectCorner
     /// The width of the border in points.
     public let borderWidth: Double
     /// The colour of the border; nil for none.
     public let borderColor: ImageColor?
-    /// Whether metadata is copied to the result. True by default.
+    /// A Boolean value that indicates whether metadata is copied to the result. The default is true.
     public var preservesImageMetadata = true
 
-    /// A transformer that rounds corners.
+    /// Creates a transformer that rounds corners.
     ///
     /// - Parameters:
-    ///   - radius: of the corners, in points.
-    ///   - corners: which corners are round; all by default.
+    ///   - radius: the corner radius in points.
+    ///   - corners: the corners to round; all by default.
     ///   - borderWidth: in points; 0 by default.
-    ///   - borderColor: nil, the default, for no line.
+    ///   - borderColor: the colour of the border line; nil, the default, draws none.
     public init(
         radius: Double,
         corners: RectCorner = .allCorners,
@@ -38,9 +38,9 @@ public struct RoundCornerTransformer: ImageTransformer {
         return "SDImageRoundCornerTransformer(\(radius),\(corners.rawValue),\(width),\(color))"
     }
 
-    /// The image with rounded corners.
+    /// Returns the image with rounded corners.
     ///
-    /// - Throws: what ``Image/roundedCorner(radius:corners:borderWidth:borderColor:)`` throws.
+    /// - Throws: the errors of ``Image/roundedCorner(radius:corners:borderWidth:borderColor:)``.
     public func transform(_ image: Image) throws(WebImageError) -> Image {
         handingOut(
             try image.roundedCorner(
@@ -52,7 +52,7 @@ public struct RoundCornerTransformer: ImageTransformer {
         )
     }
 
-    /// The picture with alpha, and copies of pixels that do not lie upright or are wide.
+    /// Returns the memory cost: the result with alpha, and copies of pixels that are not upright or have more than 8 bits.
     public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
         guard Image.hasCornersToRound(cornerRadius, corners, borderWidth: borderWidth) else {
             return TransformMemoryNeed(output: input.making(), workingByteCount: input.uprightByteCount)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A rectangle with corners of circles, in pixels, that tells how much of a pixel lies within it: exactly, not by samples.
+/// A rectangle with circular corners, in pixels. It computes the exact coverage of a pixel, without sampling.
 struct RoundedRectangle {
     let left: Double
     let top: Double
@@ -10,7 +10,7 @@ struct RoundedRectangle {
     let radius: Double
     let corners: RectCorner
 
-    /// A rectangle `inset` away from the sides of a picture; a radius of more than half the shorter side counts as that. It must not be
+    /// Creates a rectangle `inset` from the sides of an image. A radius above half the shorter side is clamped to that. The rectangle must not be
     /// empty.
     init(width: Int, height: Int, inset: Double, radius: Double, corners: RectCorner) {
         left = inset
@@ -21,15 +21,15 @@ struct RoundedRectangle {
         self.corners = self.radius > 0 ? corners : []
     }
 
-    /// Whether it has an inside.
+    /// Returns whether the rectangle is not empty.
     static func exists(width: Int, height: Int, inset: Double) -> Bool { inset * 2 < Double(min(width, height)) }
 
-    /// The columns in which pixels of a row are touched, and those in which they are covered. The second lie within the first.
+    /// Returns the columns of a row whose pixels are touched, and those that are fully covered. The second range lies within the first.
     func columns(ofRow row: Int) -> (touched: Range<Int>, covered: Range<Int>) {
         let (above, below) = (max(Double(row), top), min(Double(row) + 1, bottom))
         guard above < below else { return (0..<0, 0..<0) }
         let (upper, lower) = (edges(at: above), edges(at: below))
-        // Between two heights in different corners lies the straight part of a side.
+        // Between two heights in different corners there is a straight part of the side.
         let middle = edges(at: min(max((top + bottom) / 2, above), below))
         let first = Int(min(upper.left, lower.left, middle.left).rounded(.down))
         let last = Int(max(upper.right, lower.right, middle.right).rounded(.up))
@@ -39,7 +39,7 @@ struct RoundedRectangle {
         return (first..<last, start < end ? start..<end : first..<first)
     }
 
-    /// Where the sides are at a height within the rectangle.
+    /// Returns the positions of the sides at a height within the rectangle.
     private func edges(at y: Double) -> (left: Double, right: Double) {
         let fromTop = top + radius - y
         let fromBottom = y - (bottom - radius)
@@ -54,7 +54,7 @@ struct RoundedRectangle {
         return depth > 0 ? radius - max(radius * radius - depth * depth, 0).squareRoot() : 0
     }
 
-    /// How much of a pixel lies within, 0...1.
+    /// Returns the fraction of a pixel that lies within, 0...1.
     func coverage(column: Int, row: Int) -> Double {
         let (x0, x1) = (max(Double(column), left), min(Double(column) + 1, right))
         let (y0, y1) = (max(Double(row), top), min(Double(row) + 1, bottom))
@@ -70,7 +70,7 @@ struct RoundedRectangle {
         return min(max(area, 0), 1)
     }
 
-    /// The area of a box, as far as it lies in the quarter of positive coordinates, that is outside of the circle around the origin.
+    /// Returns the area of a box in the quadrant of positive coordinates that is outside of the circle around the origin.
     private func outside(_ x0: Double, _ x1: Double, _ y0: Double, _ y1: Double) -> Double {
         let (x0, y0) = (max(x0, 0), max(y0, 0))
         guard x0 < x1, y0 < y1 else { return 0 }
@@ -78,14 +78,14 @@ struct RoundedRectangle {
         let box = (x1 - x0) * (y1 - y0)
         if x1 * x1 + y1 * y1 <= squared { return 0 }
         if x0 * x0 + y0 * y0 >= squared { return box }
-        // Up to `full` the circle is above the box, from `empty` on below it; in between it runs through.
+        // Up to `full` the circle is above the box, from `empty` on below it; in between it passes through.
         let full = min(max(max(squared - y1 * y1, 0).squareRoot(), x0), x1)
         let empty = min(max((squared - y0 * y0).squareRoot(), full), x1)
         let inside = (full - x0) * (y1 - y0) + (integral(empty) - integral(full)) - (empty - full) * y0
         return box - inside
     }
 
-    /// The integral of the circle's height from 0 to x.
+    /// Returns the integral of the circle's height from 0 to x.
     private func integral(_ x: Double) -> Double {
         let height = max(radius * radius - x * x, 0).squareRoot()
         return 0.5 * (x * height + radius * radius * atan2(x, height))

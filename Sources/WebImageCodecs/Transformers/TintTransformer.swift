@@ -2,16 +2,16 @@
 public struct TintTransformer: ImageTransformer {
     /// The colour.
     public let tintColor: ImageColor
-    /// What the fill does.
+    /// The way in which the colour is blended with the image.
     public let blendMode: ImageBlendMode
-    /// Whether metadata is copied to the result. True by default.
+    /// A Boolean value that indicates whether metadata is copied to the result. The default is true.
     public var preservesImageMetadata = true
 
-    /// A transformer that fills.
+    /// Creates a transformer that fills with a colour.
     ///
     /// - Parameters:
     ///   - color: the colour.
-    ///   - blendMode: what the fill does; ``ImageBlendMode/sourceIn`` by default.
+    ///   - blendMode: how the colour is blended with the image; ``ImageBlendMode/sourceIn`` by default.
     public init(color: ImageColor, blendMode: ImageBlendMode = .sourceIn) {
         tintColor = color
         self.blendMode = blendMode
@@ -20,14 +20,14 @@ public struct TintTransformer: ImageTransformer {
     /// `SDImageTintTransformer(#aarrggbb,mode)`.
     public var transformerKey: String { "SDImageTintTransformer(\(tintColor.hexString),\(blendMode.rawValue))" }
 
-    /// The filled image.
+    /// Returns the filled image.
     ///
-    /// - Throws: what ``Image/tinted(with:blendMode:)`` throws.
+    /// - Throws: the errors of ``Image/tinted(with:blendMode:)``.
     public func transform(_ image: Image) throws(WebImageError) -> Image {
         handingOut(try image.tinted(with: tintColor, blendMode: blendMode))
     }
 
-    /// The picture with alpha, a row, and copies of pixels that do not lie upright or are wide.
+    /// Returns the memory cost: the result with alpha, one row, and copies of pixels that are not upright or have more than 8 bits.
     public func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
         guard tintColor.alpha > Double(Float.ulpOfOne) else {
             return TransformMemoryNeed(output: input, workingByteCount: 0)

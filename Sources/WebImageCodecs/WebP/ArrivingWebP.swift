@@ -1,23 +1,23 @@
 import FoundationEssentials
 
-/// A WebP picture, or the first frame of an animation, while it arrives.
+/// An incremental decoder of a WebP image, or of the first frame of an animation.
 final class ArrivingWebP: ArrivingPicture {
     private let options: ImageDecodeOptions
     private var finder = WebPFrameFinder()
     private(set) var properties: ImageProperties?
     private var work: Work?
 
-    /// What there is from the picture's beginning on.
+    /// The state from the start of the image on.
     private struct Work {
         var plan: DecodePlan
-        /// What the beginning of the file said.
+        /// The contents of the beginning of the file.
         let container: WebPContainer
         let bytes: Range<Int>
-        /// What the decoder scales to.
+        /// The size to which the decoder scales.
         let size: (width: Int, height: Int)
         let picture: RawPicture
         let decoder: ArrivingWebPDecoder
-        /// Bytes that make a call of the decoder worth it, and those it had.
+        /// The minimum number of new bytes for a call of the decoder, and the number it was given so far.
         let step: Int
         var given = 0
     }
@@ -47,7 +47,7 @@ final class ArrivingWebP: ArrivingPicture {
         try options.limits.check(width: canvas.width, height: canvas.height)
     }
 
-    /// - Returns: nil when the picture must be whole.
+    /// - Returns: nil when the image must be complete.
     private func begin(_ data: Data) throws(WebImageError) -> Work? {
         guard let container = try beginning(of: data), let end = finder.end,
             finder.start == container.first.bytes.lowerBound
@@ -101,7 +101,7 @@ final class ArrivingWebP: ArrivingPicture {
         }
     }
 
-    /// Whether the decoder scales to the same size however the picture has to be turned.
+    /// Returns whether the decoder scales to the same size with any orientation.
     private func isSizeSettled(
         _ size: (width: Int, height: Int),
         _ properties: ImageProperties
@@ -117,7 +117,7 @@ final class ArrivingWebP: ArrivingPicture {
         return WebPCoder.decoderSize(for: plan, of: properties, isAnimated: isAnimated, options: options)
     }
 
-    /// The lossless decoder goes back by up to eight rows when the bytes end, and before the first one to the beginning.
+    /// Returns the bytes for a call. The lossless decoder goes back by up to eight rows when the bytes end, and before the first row to the start.
     private static func step(_ frame: WebPContainer.Frame, byteCount: Int) -> Int {
         frame.isLossless ? max(byteCount / max(frame.height, 1) * 32, byteCount / 32, 4096) : 1
     }
@@ -159,7 +159,7 @@ final class ArrivingWebP: ArrivingPicture {
         work.picture.rowCount = work.decoder.isDone ? work.picture.height : top + work.decoder.rowCount
     }
 
-    /// Whether there are enough bytes for the decoder to begin with.
+    /// Returns whether there are enough bytes for the decoder to start.
     private func hasBegun(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let start = finder.lossyStart else { return true }
         guard start <= bytes.count,
@@ -168,7 +168,7 @@ final class ArrivingWebP: ArrivingPicture {
         return bytes.count - start >= needed
     }
 
-    /// Compares what the whole file says with what was made of its beginning.
+    /// Compares the contents of the complete file with those of its beginning.
     private func finish(_ data: Data) throws(WebImageError) -> Bool {
         let container = try WebPCoder.container(of: data, limits: options.limits)
         let properties = WebPCoder.properties(container, options.limits)
@@ -203,7 +203,7 @@ final class ArrivingWebP: ArrivingPicture {
     }
 
     func image() throws(WebImageError) -> Image {
-        guard let properties, let work else { throw WebImageError(.badImageData, "WebP: the file has no picture") }
+        guard let properties, let work else { throw WebImageError(.badImageData, "WebP: the file has no image") }
         return try work.picture.image(properties: properties, plan: work.plan, options: options)
     }
 }

@@ -1,17 +1,17 @@
 import CWebP
 import FoundationEssentials
 
-/// libwebp, stopping where the bytes end and going on there.
+/// Wraps libwebp: suspends at the end of the bytes and resumes with more.
 final class ArrivingWebPDecoder {
     private let decoder: OpaquePointer
-    // The decoder keeps pointers into it.
+    // The decoder keeps pointers into this memory.
     private let config: UnsafeMutablePointer<WebPDecoderConfig>
     private let pixelCount: Int
     private(set) var isDone = false
 
     /// - Parameters:
-    ///   - base: where the first row goes; must stay valid.
-    ///   - scaled: the size to scale to, nil for the picture's own.
+    ///   - base: the memory for the first row; must stay valid.
+    ///   - scaled: the size to scale to; nil for the image's own size.
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     init(
         base: UnsafeMutablePointer<UInt8>,
@@ -25,7 +25,7 @@ final class ArrivingWebPDecoder {
         config.initialize(to: WebPDecoderConfig())
         guard WebPInitDecoderConfig(config) != 0 else {
             config.deallocate()
-            throw WebImageError(.badImageData, "WebP: the library is of another version")
+            throw WebImageError(.badImageData, "WebP: version mismatch with the installed libwebp")
         }
         if isScaled {
             config.pointee.options.use_scaling = 1
@@ -50,9 +50,9 @@ final class ArrivingWebPDecoder {
         config.deallocate()
     }
 
-    /// Decodes what there are bytes for.
+    /// Decodes the available bytes.
     ///
-    /// - Parameter bytes: all of the picture so far, from its first byte on; wherever they are, they were there before.
+    /// - Parameter bytes: all bytes of the image so far, from the first; the address may change between calls, the contents may not.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/outOfMemory``.
     func update(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) {
         guard !isDone else { return }
@@ -64,7 +64,7 @@ final class ArrivingWebPDecoder {
         }
     }
 
-    /// Rows that are there, as the decoder scales them.
+    /// The number of available rows, at the size to which the decoder scales.
     var rowCount: Int {
         var last: Int32 = 0
         let pixels = WebPIDecGetRGB(decoder, &last, nil, nil, nil)

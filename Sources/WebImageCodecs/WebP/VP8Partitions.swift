@@ -1,19 +1,19 @@
-/// Where the partitions of a lossy picture lie (RFC 6386, 9).
+/// Locates the partitions of a lossy image (RFC 6386, 9).
 ///
-/// A partition that begins with 255, which no encoder writes, is decoded to other pixels by libwebp when it has seven bytes of it or
-/// fewer at first: it has to have more before it begins, so that a picture does not depend on how it came.
+/// libwebp decodes a partition that begins with 255, which encoders do not write, to other pixels if it first gets at most seven bytes of it. The
+/// decoder only starts with more bytes, so the result does not depend on how the data is received.
 struct VP8Partitions {
-    /// How many bytes of the picture there must be for eight bytes of its last partition; nil while there are too few to tell, 0 where no
-    /// picture is.
+    /// Returns how many bytes of the image are needed for eight bytes of its last partition; nil while there are too few bytes to know, 0 if the data
+    /// is not an image.
     static func neededByteCount(_ picture: UnsafeRawBufferPointer) -> Int? {
         guard picture.count >= headByteCount else { return nil }
         let tag = number(picture, at: 0)
-        // What comes between two others is none that WebP may hold.
+        // WebP does not allow inter frames.
         guard tag & 1 == 0 else { return 0 }
         let sizes = headByteCount + tag >> 5
         var header = Self(bytes: UnsafeRawBufferPointer(rebasing: picture[headByteCount..<min(sizes, picture.count)]))
         guard let count = header.partitionCount() else {
-            // The header of a picture that is damaged may go on behind its partition.
+            // The header of a damaged image may extend beyond its partition.
             return picture.count >= sizes ? 0 : nil
         }
         let first = sizes + 3 * (count - 1)
@@ -21,12 +21,12 @@ struct VP8Partitions {
         return stride(from: sizes, to: first, by: 3).reduce(first + 8) { $0 + number(picture, at: $1) }
     }
 
-    /// One of three bytes, which must be there.
+    /// Reads a number of three bytes, which must be there.
     private static func number(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
         Int(bytes[offset]) | Int(bytes[offset + 1]) << 8 | Int(bytes[offset + 2]) << 16
     }
 
-    /// The tag, the start code and the size.
+    /// The number of bytes of the tag, the start code and the size.
     private static let headByteCount = 10
 
     // MARK: The header in the first partition
@@ -35,13 +35,13 @@ struct VP8Partitions {
     private var position = 0
     private var value: UInt32 = 0
     private var range: UInt32 = 255
-    /// Bits of `value` that are there beyond the eight that are compared.
+    /// The number of valid bits in `value` beyond the eight that are compared.
     private var extraBitCount = -8
 
     private init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     private mutating func partitionCount() -> Int? {
-        // The colours and how they are clamped.
+        // The colour space and the clamping type.
         guard skip(2), skipSegments(), skip(1 + 6 + 3), skipFilterDeltas(), let exponent = number(2) else { return nil }
         return 1 << exponent
     }
@@ -63,7 +63,7 @@ struct VP8Partitions {
         return changes == 0 || skipOptional(8, bitCount: 6 + 1)
     }
 
-    /// Numbers that each are there or not, as a bit before them says.
+    /// Skips numbers that are each preceded by a bit that says whether they are there.
     private mutating func skipOptional(_ count: Int, bitCount: Int) -> Bool {
         for _ in 0..<count {
             guard let isThere = number(1), isThere == 0 || skip(bitCount) else { return false }
@@ -82,7 +82,7 @@ struct VP8Partitions {
         return number
     }
 
-    /// One that is as likely to be 0 as 1.
+    /// Reads a bit with a probability of one half.
     private mutating func bit() -> Int? {
         if extraBitCount < 0 {
             guard position < bytes.count else { return nil }
@@ -98,7 +98,7 @@ struct VP8Partitions {
         } else {
             range = split
         }
-        // At least half of 256: the range is never less than 1.
+        // The range is never less than 1.
         let shift = max(range.leadingZeroBitCount - 24, 0)
         range <<= UInt32(shift)
         extraBitCount -= shift

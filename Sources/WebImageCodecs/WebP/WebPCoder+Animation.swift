@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
 extension WebPCoder: AnimatedImageCoder {
-    /// Opens an animation: steps through the headers of its frames. The background colour that the file names is not looked at: what
-    /// no frame covers is transparent, as in browsers.
+    /// Opens an animation by reading the headers of its frames. As in browsers, the file's background colour is ignored: uncovered parts of the
+    /// canvas are transparent.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     public func animation(

@@ -2,14 +2,14 @@ import CWebP
 public import FoundationEssentials
 
 extension WebPCoder: AnimatedImageEncoder {
-    /// WebP only.
+    /// Returns whether the format is WebP.
     public func canEncodeAnimation(to format: ImageFormat) -> Bool { format == .webp }
 
-    /// Encodes an animation, lossy by ``ImageEncodeOptions/compressionQuality`` or without loss, with alpha. Of each frame the
-    /// rectangle is stored that has changed.
+    /// Encodes an animation, lossy by ``ImageEncodeOptions/compressionQuality`` or lossless, with alpha. Each frame stores only the rectangle that
+    /// has changed.
     ///
-    /// Durations are stored in thousandths of a second; what is rounded off a frame is made up for by the next, so that each begins
-    /// within a thousandth of when it should. None is longer than 4 h 39 min.
+    /// Durations are stored in milliseconds. The rounding error of a frame is carried over to the next, so each begins within a millisecond of its
+    /// exact time. Durations are at most 4 h 39 min.
     public func encode(
         _ animation: any AnimatedImageProvider,
         to format: ImageFormat,
@@ -27,10 +27,9 @@ extension WebPCoder: AnimatedImageEncoder {
     }
 }
 
-/// Writes the frames of an animated WebP, one after the other, holding two of them.
+/// Writes the frames of an animated WebP in order, holding two of them.
 ///
-/// The library's own encoder of animations leaves out frames that are like the one before, so that their number and durations
-/// would not come back, and holds several frames.
+/// The library's animation encoder drops frames that equal the one before, which would change frame count and durations, and holds several frames.
 private final class WebPAnimationWriter {
     private var frames: EncodableFrames
     private let muxer: OpaquePointer
@@ -59,22 +58,22 @@ private final class WebPAnimationWriter {
         var result = WebPData()
         try check(WebPMuxAssemble(muxer, &result))
         defer { WebPDataClear(&result) }
-        guard let bytes = result.bytes else { throw WebImageError(.encodingFailed, "WebP: nothing was written") }
+        guard let bytes = result.bytes else { throw WebImageError(.encodingFailed, "WebP: the muxer wrote no data") }
         return Data(bytes: bytes, count: result.size)
     }
 
     private func add(_ now: Bitmap, after before: Bitmap, _ index: Int) throws(WebImageError) {
         var area = PixelArea.difference(before, now) ?? .corner
-        // Frames begin at even places.
+        // Frames have even offsets.
         (area.width, area.height) = (area.width + area.left % 2, area.height + area.top % 2)
         (area.left, area.top) = (area.left - area.left % 2, area.top - area.top % 2)
         let changes = try now.changes(since: before, in: area)
-        // What has not changed is left out where it is much: the edges cost more than a little of it does.
+        // Unchanged pixels are dropped only if they are many: the edges cost more than storing a few of them.
         let isSparse = changes.liesOver && changes.count < area.width * area.height * 3 / 4
         try add(now.part(area), area, index, over: isSparse ? changes.pixels : nil)
     }
 
-    /// - Parameter sparse: pixels that, laid over the frame before, give the same; taken if they are fewer bytes.
+    /// - Parameter sparse: pixels that give the same result when blended over the frame before; used if they take fewer bytes.
     private func add(
         _ pixels: Bitmap,
         _ area: PixelArea,
@@ -108,7 +107,7 @@ private final class WebPAnimationWriter {
         guard status != WEBP_MUX_OK else { return }
         throw WebImageError(
             status == WEBP_MUX_MEMORY_ERROR ? .outOfMemory : .encodingFailed,
-            "WebP: the frames cannot be put together (code \(status.rawValue))"
+            "WebP: muxing the frames failed (code \(status.rawValue))"
         )
     }
 }

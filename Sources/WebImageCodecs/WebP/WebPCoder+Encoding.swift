@@ -2,19 +2,17 @@ import CWebP
 public import FoundationEssentials
 
 extension WebPCoder {
-    /// The longest side of a WebP picture.
+    /// The longest side of a WebP image.
     private static let longestSide = 16_383
 
-    /// WebP only.
+    /// Returns whether the format is WebP.
     public func canEncode(to format: ImageFormat) -> Bool { format == .webp }
 
-    /// Encodes a still picture, lossy by ``ImageEncodeOptions/compressionQuality`` or without loss; alpha is kept, and
-    /// the orientation is applied to the pixels.
+    /// Encodes a still image, lossy by ``ImageEncodeOptions/compressionQuality`` or lossless; alpha is kept, and the orientation is applied to the
+    /// pixels.
     ///
-    /// - Throws: ``WebImageError/Code/limitExceeded`` when a side is longer than 16 383 pixels or the file cannot be made small
-    ///   enough,
-    ///   ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``,
-    ///   ``WebImageError/Code/unsupportedFormat`` for another format.
+    /// - Throws: ``WebImageError/Code/limitExceeded`` when a side is longer than 16 383 pixels or the file cannot be made small enough,
+    ///   ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``, ``WebImageError/Code/unsupportedFormat`` for another format.
     public func encode(
         _ image: Image,
         to format: ImageFormat,
@@ -37,7 +35,7 @@ extension WebPCoder {
         }
     }
 
-    /// A file of the rows.
+    /// Encodes the rows as a file.
     static func encode(_ rows: EncodableRows, _ options: ImageEncodeOptions) throws(WebImageError) -> Data {
         var config = try config(options)
         var picture = WebPPicture()
@@ -53,7 +51,7 @@ extension WebPCoder {
             throw WebImageError(.outOfMemory, "no memory to encode WebP")
         }
         for row in 0..<rows.height {
-            // Numbers 0xAARRGGBB, which are the bytes BGRA on every machine that Swift runs Linux on.
+            // Numbers 0xAARRGGBB, which are the bytes BGRA on every Linux machine that Swift supports.
             let line = UnsafeMutableRawPointer(pixels + row * Int(picture.argb_stride))
             rows.writeBGRA(row: row, to: line.assumingMemoryBound(to: UInt8.self))
         }
@@ -77,10 +75,10 @@ extension WebPCoder {
         let quality = options.compressionQuality.isNaN ? 1 : min(max(options.compressionQuality, 0), 1)
         var isValid = WebPConfigPreset(&config, WEBP_PRESET_DEFAULT, Float(quality * 100)) != 0
         if isValid, options.isLossless { isValid = WebPConfigLosslessPreset(&config, losslessEffort) != 0 }
-        guard isValid else { throw WebImageError(.encodingFailed, "WebP: the library is of another version") }
+        guard isValid else { throw WebImageError(.encodingFailed, "WebP: version mismatch with the installed libwebp") }
         return config
     }
 
-    /// Of 0...9.
+    /// The effort of lossless encoding, 0...9.
     private static let losslessEffort: Int32 = 4
 }

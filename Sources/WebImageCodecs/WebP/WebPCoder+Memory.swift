@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
 extension WebPCoder {
-    /// What a decode takes: all pixels of a picture coded without loss, all alpha of others; besides, where the decoder does not write into
-    /// the result, the picture as it scales it. Steps through the headers of all frames.
+    /// Returns the memory cost of a decode: all pixels of a lossless image, all alpha of others; in addition the scaled image, unless the decoder
+    /// writes into the result. Cost: reads the headers of all frames.
     public func memoryNeed(
         of data: Data,
         options: ImageDecodeOptions
@@ -33,7 +33,7 @@ extension WebPCoder {
         return DecodeMemoryNeed(assembly, decoder: decoder)
     }
 
-    /// What libwebp takes for a frame at the most. Alpha is a picture without loss of its own, decoded into a plane.
+    /// Returns the maximum memory that libwebp allocates for a frame. Alpha is a separate lossless image, decoded into a plane.
     private static func decoderMemory(_ frame: WebPContainer.Frame) -> Int {
         let pixels = frame.width * frame.height
         let rows = frame.width * 160
@@ -41,11 +41,11 @@ extension WebPCoder {
         return (frame.hasAlpha ? pixels * 5 : 0) + rows
     }
 
-    /// What a frame of an animation takes beside its pixels: the decoder, and the picture as it comes from that.
+    /// Returns the memory for a frame of an animation beside its pixels: the decoder's, and the decoded image.
     static func memory(of frame: WebPContainer.Frame) -> Int {
         decoderMemory(frame) + AssemblyNeed.block(frame.width * frame.height * 4)
     }
 
-    /// What is known of a frame, several times while lists grow.
+    /// The memory for a frame's description, counted several times because arrays are copied as they grow.
     private static let bytesOfFrame = 300
 }

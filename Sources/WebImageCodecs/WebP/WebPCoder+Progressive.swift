@@ -1,14 +1,13 @@
 public import FoundationEssentials
 
 extension WebPCoder: ProgressiveImageCoder {
-    /// Whether the data starts as a RIFF file of type `WEBP`.
+    /// Returns whether the data starts as a RIFF file of type `WEBP`.
     public func canDecodeIncrementally(_ data: Data) -> Bool { canDecode(data) }
 
-    /// Begins a picture of which nothing is there yet.
+    /// Creates an incremental decoder.
     ///
-    /// Rows are seen from the top down; of an animation those of the first frame. Where the file's EXIF block comes after the
-    /// pixels, as the format has it, previews are not turned upright. Of a lossless picture at least 32
-    /// rows are decoded at a time: its decoder goes back to the last row that was whole.
+    /// Rows appear from the top down; of an animation those of the first frame. If the EXIF block follows the pixels, as the format requires,
+    /// previews are not rotated upright. A lossless image is decoded in steps of at least 32 rows: its decoder goes back to the last complete row.
     public func makeProgressiveDecoder(options: ImageDecodeOptions) -> any ProgressiveImageDecoder {
         ArrivingPictureDecoder(ArrivingWebP(options: options), coder: self, options: options)
     }

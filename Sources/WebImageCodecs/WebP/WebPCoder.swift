@@ -2,19 +2,18 @@ public import FoundationEssentials
 
 /// Decodes and encodes WebP, lossy and lossless, with alpha, ICC profile and EXIF orientation.
 ///
-/// Of an animation the first frame is decoded, or the frames of ``animation(of:options:)``, on their canvas, and the properties tell
-/// frames, durations and loops. For a
-/// thumbnail the decoder scales down by itself as far as ``ImageDecodeOptions/scalingQuality`` lets it. What it must hold at
-/// full size nevertheless, the pixels of a lossless picture, must fit into ``ImageLimits/maximumDecodedByteCount``. A file
-/// that ends before the length it states is an error.
+/// Of an animation the first frame is decoded, or the frames of ``animation(of:options:)``, on their canvas; the properties include frame count,
+/// durations and loop count. For a thumbnail the decoder scales down as far as ``ImageDecodeOptions/scalingQuality`` allows. The pixels of a lossless
+/// image are always decoded at full size, and must fit into ``ImageLimits/maximumDecodedByteCount``. A file that ends before the length it states is
+/// an error.
 public struct WebPCoder: ImageCoder {
-    /// A coder.
+    /// Creates a coder.
     public init() {}
 
-    /// Whether the data starts as a RIFF file of type `WEBP`.
+    /// Returns whether the data starts as a RIFF file of type `WEBP`.
     public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .webp }
 
-    /// What the chunks say. Steps through the headers of all frames, without reading pixels.
+    /// Reads the properties from the chunks and the headers of all frames, without reading pixels.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
@@ -23,10 +22,9 @@ public struct WebPCoder: ImageCoder {
         return Self.properties(container, limits)
     }
 
-    /// Decodes the picture, or the first frame.
+    /// Decodes the image, or the first frame.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
-    ///   ``WebImageError/Code/outOfMemory``.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         let container = try Self.container(of: data, limits: options.limits)
         let properties = Self.properties(container, options.limits)
@@ -43,9 +41,9 @@ public struct WebPCoder: ImageCoder {
         return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
     }
 
-    /// The size the decoder scales to. Its averaging is all that `.fast` wants; `.high` leaves twice the size, at which
-    /// the averaging costs no sharpness, to the filter after it. The first frame of an animation is not scaled by the decoder: it must
-    /// look as it does when its turn comes again, and frames are scaled together with the canvas they lie on.
+    /// Returns the size to which the decoder scales. With `.fast` its averaging does all the scaling. With `.high` it scales to twice the size, where
+    /// averaging costs no sharpness, and the filter does the rest. The decoder does not scale the first frame of an animation: it must look the same
+    /// in every loop, and frames are scaled together with their canvas.
     static func decoderSize(
         for plan: DecodePlan,
         of properties: ImageProperties,

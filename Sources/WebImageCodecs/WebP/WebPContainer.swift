@@ -1,22 +1,22 @@
 import CWebP
 import FoundationEssentials
 
-/// What a WebP file holds, as its chunks say.
+/// The contents of a WebP file's chunks.
 package struct WebPContainer: Sendable {
-    /// Where a frame lies on the canvas, and its bytes in the file.
+    /// The place of a frame on the canvas, and its bytes in the file.
     struct Frame: Sendable, Hashable {
         var x: Int
         var y: Int
         var width: Int
         var height: Int
         var hasAlpha: Bool
-        /// Whether the picture is coded without loss, and so decoded as a whole at full size.
+        /// A Boolean value that indicates whether the image is lossless, and so decoded as a whole at full size.
         var isLossless: Bool
-        /// In seconds, corrected.
+        /// The duration in seconds, corrected.
         var duration: Double
-        /// Whether its rectangle becomes transparent after its time.
+        /// A Boolean value that indicates whether the rectangle becomes transparent at the end of the duration.
         var disposesToBackground: Bool
-        /// Whether its transparent pixels, too, take the place of what is there.
+        /// A Boolean value that indicates whether transparent pixels also replace those below.
         var replaces: Bool
         var bytes: Range<Int>
     }
@@ -25,27 +25,26 @@ package struct WebPContainer: Sendable {
     private(set) var height = 0
     private(set) var first: Frame
     private(set) var durations: [Double] = []
-    /// All frames if they were asked for.
+    /// All frames, if requested.
     private(set) var frames: [Frame] = []
     private(set) var frameCount = 0
-    /// How often an animation plays; 0 is for ever.
+    /// The loop count of an animation; 0 means infinite.
     private(set) var loopCount = 0
     private(set) var colorProfile: Data?
     private(set) var orientation = ImageOrientation.up
 
-    /// Whether any pixel of the first frame's canvas may be transparent.
+    /// A Boolean value that indicates whether any pixel of the first frame's canvas may be transparent.
     var hasAlpha: Bool { first.hasAlpha || !firstCoversCanvas }
     var firstCoversCanvas: Bool { first.x == 0 && first.y == 0 && first.width == width && first.height == height }
 
     /// Reads the chunks, and the durations of at most as many frames as the limits allow.
     ///
     /// - Parameters:
-    ///   - wantsFrames: read where each of those frames is, too.
-    ///   - isWhole: false for the beginning of a file that is still arriving; the first frame is then as long as it is there.
-    ///   - arriving: what to take for the first frame as long as the demuxer does not tell of it: in an animation it waits for all
-    ///     of a frame.
-    /// - Throws: ``WebImageError/Code/badImageData`` when the file is damaged or ends too early,
-    ///   ``WebImageError/Code/limitExceeded`` for a size that is refused.
+    ///   - wantsFrames: also read the place of each of those frames.
+    ///   - isWhole: false for the beginning of a file; the first frame then ends with the available bytes.
+    ///   - arriving: the first frame to use until the demuxer reports one: in an animation it waits for the complete frame.
+    /// - Throws: ``WebImageError/Code/badImageData`` when the file is damaged or ends too early, ``WebImageError/Code/limitExceeded`` for a size
+    ///   above the limits.
     init(
         _ bytes: UnsafeRawBufferPointer,
         limits: ImageLimits,
@@ -77,7 +76,7 @@ package struct WebPContainer: Sendable {
             return
         }
         guard WebPDemuxGetFrame(demuxer, 1, &iterator) != 0 else {
-            throw WebImageError(.badImageData, "WebP: the file has no picture")
+            throw WebImageError(.badImageData, "WebP: the file has no image")
         }
         defer { WebPDemuxReleaseIterator(&iterator) }
         first = Self.frame(iterator, from: base)
@@ -91,7 +90,7 @@ package struct WebPContainer: Sendable {
         readMetadata(demuxer, limits: limits)
     }
 
-    /// A file of the same colours with one of the frames as its picture.
+    /// Returns a file with the same colour profile and with one of the frames as a still image.
     func alone(_ frame: Frame) -> WebPContainer {
         var copy = self
         copy.first = frame
@@ -101,8 +100,8 @@ package struct WebPContainer: Sendable {
         return copy
     }
 
-    /// Bytes that the decoder must hold to decode the first frame, whatever it scales to: all pixels of a lossless one,
-    /// all of the alpha of others. For lossy colours it needs a few rows.
+    /// The number of bytes that the decoder must hold for the first frame at any scale: all pixels of a lossless one, all of the alpha of
+    /// others. Lossy colours need only a few rows.
     var decoderByteCount: Int { first.width * first.height * (first.isLossless ? 4 : first.hasAlpha ? 1 : 0) }
 
     private static func frame(_ iterator: WebPIterator, from base: UnsafePointer<UInt8>) -> Frame {

@@ -1,34 +1,34 @@
 import CWebP
 
-/// Finds the first picture of a WebP file, stepping from chunk to chunk as they come.
+/// Finds the first image of a WebP file, reading chunk by chunk as data is received.
 struct WebPFrameFinder {
-    /// What the file says of all of it, if it does.
+    /// The contents of the `VP8X` chunk, if there is one.
     struct Canvas {
         var width: Int
         var height: Int
         var hasAlpha: Bool
-        /// Whether metadata behind the picture may say how it is turned.
+        /// A Boolean value that indicates whether metadata after the image may contain an orientation.
         var hasMetadata: Bool
         var isAnimated: Bool
     }
 
     private(set) var canvas: Canvas?
-    /// Where the picture begins, with its alpha if that is apart.
+    /// The offset of the image, including a separate alpha chunk.
     private(set) var start: Int?
-    /// Where an animation says how its first frame lies on the canvas.
+    /// The offset of the first frame's header in an animation.
     private var frameHead: Int?
-    /// Where its chunk's contents begin if it is lossy.
+    /// The offset of the content of its chunk if it is lossy.
     private(set) var lossyStart: Int?
-    /// Where it ends, as its chunk states; nil before ``isFound``.
+    /// The offset of its end according to its chunk; nil before ``isFound``.
     private(set) var end: Int?
-    /// Whether no picture will be found.
+    /// A Boolean value that indicates whether no image will be found.
     private(set) var isLost = false
     private var offset = 12
 
-    /// Whether enough of the picture is there to tell its size.
+    /// A Boolean value that indicates whether enough of the image is there to know its size.
     var isFound: Bool { end != nil }
 
-    /// Chunks of pictures say how big they are in their first bytes.
+    /// The number of bytes at the start of an image chunk that contain its size.
     private static let pictureHeaderByteCount = 18
 
     mutating func find(in bytes: UnsafeRawBufferPointer) {
@@ -40,7 +40,7 @@ struct WebPFrameFinder {
                 guard let payload = reader.slice(offset + 8, 10) else { return }
                 readCanvas(payload)
             case fourCC("ANMF"):
-                // Behind the head of a frame come its chunks.
+                // A frame header is followed by the frame's chunks.
                 guard start == nil, frameHead == nil else {
                     isLost = true
                     return
@@ -74,8 +74,7 @@ struct WebPFrameFinder {
         )
     }
 
-    /// The first frame of an animation, once ``isFound``; nil of a still picture, and when what its head and its picture say does
-    /// not fit together.
+    /// Returns the first frame of an animation, once ``isFound``; nil for a still image, and when the frame's header contradicts its image.
     func frame(in bytes: UnsafeRawBufferPointer) -> WebPContainer.Frame? {
         guard let canvas, canvas.isAnimated, let frameHead, let start, let end,
             let head = ByteReader(bytes).slice(frameHead, 16),

@@ -1,10 +1,10 @@
 import CWebP
 import FoundationEssentials
 
-/// The rows of a WebP picture, or of the first frame of an animation on its canvas.
+/// Reads the rows of a WebP image, or of the first frame of an animation on its canvas.
 ///
-/// WebP is decoded as a whole: straight into the memory of the caller who takes all rows at once, otherwise into a buffer
-/// of its own, which holds the picture as scaled down by the decoder, or the part of the canvas that is not empty.
+/// WebP is decoded as a whole: directly into the caller's memory if it reads all rows at once, otherwise into a buffer, which holds the image as
+/// scaled by the decoder, or the non-empty part of the canvas.
 final class WebPRowReader: ScanlineSource {
     let width: Int
     let height: Int
@@ -18,8 +18,7 @@ final class WebPRowReader: ScanlineSource {
     private var nextRow = 0
 
     /// - Parameters:
-    ///   - width: what the decoder is to scale to, at most the width of the canvas; a frame that does not cover its canvas
-    ///     is not scaled.
+    ///   - width: the width to which the decoder scales, at most that of the canvas; a frame that does not cover its canvas is not scaled.
     init(_ data: Data, container: WebPContainer, width: Int, height: Int, limits: ImageLimits) {
         let scales = container.firstCoversCanvas
         self.width = scales ? width : container.width
@@ -33,7 +32,7 @@ final class WebPRowReader: ScanlineSource {
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         guard count >= 0, count <= height - nextRow else {
-            throw WebImageError(.badImageData, "more rows were asked for than the picture has")
+            throw WebImageError(.badImageData, "more rows requested than the image has")
         }
         if nextRow == 0, count == height {
             try decode(into: base, bytesPerRow: bytesPerRow)
@@ -50,7 +49,7 @@ final class WebPRowReader: ScanlineSource {
         nextRow += count
     }
 
-    /// Rows of the canvas, which is never held: it may be a million times the frame.
+    /// Writes rows of the canvas, which is never held: it may be a million times larger than the frame.
     private func placeRows(
         _ count: Int,
         into base: UnsafeMutableRawPointer,
@@ -110,7 +109,7 @@ final class WebPRowReader: ScanlineSource {
     ) throws(WebImageError) {
         var config = WebPDecoderConfig()
         guard WebPInitDecoderConfig(&config) != 0 else {
-            throw WebImageError(.badImageData, "WebP: the library is of another version")
+            throw WebImageError(.badImageData, "WebP: version mismatch with the installed libwebp")
         }
         if width != frame.width || height != frame.height {
             config.options.use_scaling = 1
@@ -130,14 +129,14 @@ final class WebPRowReader: ScanlineSource {
         guard status == VP8_STATUS_OK else { throw Self.error(status, pixelCount: width * height) }
     }
 
-    /// The error of a status of libwebp. Newer versions, 1.6 for example, also report a lack of memory for damaged alpha: it is one if there
-    /// is still no memory for the pixels.
+    /// Returns the error of a status of libwebp. Newer versions, such as 1.6, also report a lack of memory for damaged alpha. It is only treated as
+    /// one if memory for the pixels cannot be allocated.
     static func error(_ status: VP8StatusCode, pixelCount: Int) -> WebImageError {
         switch status {
         case VP8_STATUS_OUT_OF_MEMORY where (try? PixelStorage.allocate(byteCount: 4 * pixelCount)) == nil:
             WebImageError(.outOfMemory, "no memory to decode WebP")
         case VP8_STATUS_NOT_ENOUGH_DATA: WebImageError(.badImageData, "WebP: the data ends too early")
-        default: WebImageError(.badImageData, "WebP: the picture is damaged (status \(status.rawValue))")
+        default: WebImageError(.badImageData, "WebP: the image is damaged (status \(status.rawValue))")
         }
     }
 }

@@ -1,16 +1,15 @@
 import CPixels
 
 extension Bitmap {
-    /// The same picture in another pixel format; the same bitmap when it has that already.
+    /// Returns the same image in another pixel format; the same bitmap when it already has that format.
     ///
-    /// Half floats become 8 bits by rounding, cut off at 0 and 1; or, with `toneMaps`, by the tone mapping that decoders use, which
-    /// is for pictures of high dynamic range only: it makes white of others darker. Pixels with alpha that lose it are put on
-    /// `background`.
+    /// Half floats become 8 bits by rounding, clamped to 0 and 1. With `toneMaps` they are tone-mapped as in decoders, which is only for images of
+    /// high dynamic range: it darkens white in others. Pixels that lose their alpha are blended on `background`.
     ///
     /// - Parameters:
-    ///   - format: the format wanted.
-    ///   - toneMaps: for half floats, whether to bring their brightest light below white; see ``ImageMetadata/isHighDynamicRange``.
-    ///   - background: what shows through where alpha is lost.
+    ///   - format: the format of the result.
+    ///   - toneMaps: for half floats, whether to compress highlights brighter than white; see ``ImageMetadata/isHighDynamicRange``.
+    ///   - background: the colour behind pixels that lose their alpha.
     /// - Throws: ``WebImageError/Code/outOfMemory``, ``WebImageError/Code/limitExceeded``.
     public func converted(
         to format: PixelFormat,
@@ -38,7 +37,7 @@ extension Bitmap {
         return result
     }
 
-    /// The bitmap itself unless it has half floats; then one of 8 bits with alpha.
+    /// Returns the bitmap itself unless it has half floats; these are converted to 8 bits, with alpha unless it is opaque.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     package func with8Bits(of metadata: ImageMetadata) throws(WebImageError) -> Bitmap {
@@ -47,7 +46,7 @@ extension Bitmap {
         return narrow.isOpaque ? try narrow.converted(to: .rgb8) : narrow
     }
 
-    /// Whether all alpha is full. Cost: looks at all pixels.
+    /// A Boolean value that indicates whether all pixels are opaque. Cost: reads all pixels.
     private var isOpaque: Bool {
         (0..<height).allSatisfy { row in
             let bytes = mutableRow(row).assumingMemoryBound(to: UInt8.self)

@@ -1,9 +1,8 @@
 import CPixels
 
-/// Resizes pictures of four floats a pixel, row by row, by the filters of ``Resampler``; premultiplied, in sRGB numbers as there.
+/// Resizes images of four floats per pixel, row by row, with the filters of ``Resampler``; premultiplied, in sRGB encoding as there.
 ///
-/// Each row is first made as wide as the result, then added to the rows of the result it contributes to. Memory is a window of
-/// those.
+/// Each row is first resized to the result's width, then added to the result rows that it contributes to. Memory is a window of those.
 struct FloatResampler {
     private let rows: ResampleFilter
     private let columns: ResampleFilter
@@ -32,16 +31,16 @@ struct FloatResampler {
         )
     }
 
-    /// Reads all rows one by one and hands each finished row to `emit`, which may change it, from the top down.
+    /// Reads all rows one by one and passes each finished row to `emit`, which may change it, from the top.
     ///
-    /// - Throws: what `read` throws, or ``WebImageError/Code/outOfMemory``.
+    /// - Throws: the errors of `read`, or ``WebImageError/Code/outOfMemory``.
     func run(
         read: (_ row: UnsafeMutablePointer<Float>) throws(WebImageError) -> Void,
         emit: (_ row: UnsafeMutablePointer<Float>) throws(WebImageError) -> Void
     ) throws(WebImageError) {
         let samples = columns.outputCount * 4
         let input = try ScratchBuffer(byteCount: (columns.inputCount + columns.taps) * 16)
-        // The filter reads past the last pixel, with weight 0.
+        // The filter reads beyond the last pixel, with weight 0.
         input.clear()
         let narrowed = try ScratchBuffer(byteCount: samples * 4)
         let open = mostOpenRows()
@@ -69,7 +68,7 @@ struct FloatResampler {
         }
     }
 
-    /// The most rows of the result that are begun and not finished at any time.
+    /// Returns the maximum number of result rows that are unfinished at the same time.
     private func mostOpenRows() -> Int {
         var most = 1
         var open = 0

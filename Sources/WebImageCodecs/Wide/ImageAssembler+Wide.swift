@@ -3,7 +3,7 @@ import CPixels
 extension ImageAssembler {
     /// Makes an image of half floats.
     ///
-    /// - Throws: what the source throws, or ``WebImageError/Code/outOfMemory``.
+    /// - Throws: the errors of the source, or ``WebImageError/Code/outOfMemory``.
     static func makeWideImage(
         from source: any ScanlineSource,
         converter: WideConverter,
@@ -13,7 +13,7 @@ extension ImageAssembler {
     ) throws(WebImageError) -> Image {
         let sink = try HalfSink(plan: plan)
         let block = try ScratchBuffer(byteCount: Resampler.blockRows * source.width * 16)
-        // Rows are asked for in blocks: some decoders work in those.
+        // Rows are read in blocks: some decoders work in those.
         var waiting = 0
         var read = 0
         func next() throws(WebImageError) -> UnsafeMutablePointer<Float> {
@@ -53,7 +53,7 @@ extension ImageAssembler {
     }
 }
 
-/// Takes premultiplied rows of floats and puts them upright into a bitmap of half floats.
+/// Writes premultiplied rows of floats upright into a bitmap of half floats.
 final class HalfSink {
     let bitmap: Bitmap
     private let placement: RowPlacement
@@ -75,7 +75,7 @@ final class HalfSink {
         block = try ScratchBuffer(byteCount: Resampler.blockRows * width * 8)
     }
 
-    /// Takes the next row, top row first.
+    /// Writes the next row, from the top.
     func put(_ floats: UnsafePointer<Float>) {
         let halves = (block.base + waiting * width * 8).assumingMemoryBound(to: UInt16.self)
         cpixels_floats_to_halves(floats, halves, width * 4)
@@ -83,7 +83,7 @@ final class HalfSink {
         if waiting == Resampler.blockRows { flush() }
     }
 
-    /// Places the rows that still wait.
+    /// Writes the buffered rows.
     func flush() {
         guard waiting > 0 else { return }
         placement.place(block.bytes, bytesPerRow: width * 8, firstRow: row, count: waiting)

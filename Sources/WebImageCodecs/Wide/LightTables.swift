@@ -1,8 +1,8 @@
 import CPixels
 
-/// Tables for pixels of more than 8 bits; made when the first such picture comes, and kept.
+/// Tables for pixels of more than 8 bits; created on first use, and kept.
 final class LightTables: @unchecked Sendable {
-    // Sendable because the memory is written before the object is handed out, and never after.
+    // Sendable because the memory is only written before the object is returned.
     let tables: UnsafePointer<cpixels_light_tables>
 
     private init() {
@@ -14,9 +14,9 @@ final class LightTables: @unchecked Sendable {
     static let shared = LightTables()
 }
 
-/// What each of 65 536 numbers stands for.
+/// A table from 16-bit numbers to light.
 final class TransferTable: @unchecked Sendable {
-    // Sendable because the memory is written before the object is handed out, and never after.
+    // Sendable because the memory is only written before the object is returned.
     let values: UnsafePointer<Float>
 
     private init(_ transfer: cpixels_transfer, gamma: Double = 1) {
@@ -31,7 +31,7 @@ final class TransferTable: @unchecked Sendable {
     private static let pq = TransferTable(cpixels_transfer_pq)
     private static let hlg = TransferTable(cpixels_transfer_hlg)
 
-    /// Nil for numbers that are light.
+    /// Returns the table of a transfer function; nil for linear light.
     static func of(_ transfer: SourceColor.Transfer) -> TransferTable? {
         switch transfer {
         case .sRGB: sRGB

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The rows of a source of wide pixels as 8-bit sRGB.
+/// Converts the rows of a source with more than 8 bits to 8-bit sRGB.
 final class NarrowedRows: ScanlineSource {
     let width: Int
     let height: Int

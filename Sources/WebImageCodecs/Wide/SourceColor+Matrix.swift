@@ -1,4 +1,4 @@
-/// Three by three numbers, row by row.
+/// A 3 × 3 matrix, row by row.
 private struct Matrix {
     var rows: [[Double]]
 
@@ -22,7 +22,7 @@ private struct Matrix {
         left.rows.map { row in zip(row, right).reduce(0) { $0 + $1.0 * $1.1 } }
     }
 
-    /// Nil where there is none.
+    /// The inverse; nil for a singular matrix.
     var inverse: Matrix? {
         func minor(_ row: Int, _ column: Int) -> Double {
             let (top, bottom) = ((row + 1) % 3, (row + 2) % 3)
@@ -36,7 +36,7 @@ private struct Matrix {
 }
 
 extension SourceColor {
-    /// From light in these primaries to light in those of sRGB, row by row; no change where the primaries make no sense.
+    /// The matrix from linear light in these primaries to that in sRGB's, row by row; the identity if the primaries are invalid.
     var matrixToSRGB: [Float] {
         let unchanged: [Float] = [1, 0, 0, 0, 1, 0, 0, 0, 1]
         guard !hasSRGBPrimaries, let source = Self.toXYZ(chromaticities),
@@ -46,7 +46,7 @@ extension SourceColor {
         return (target * adaptation * source).rows.joined().map(Float.init)
     }
 
-    /// The parts of red, green and blue in the luminance.
+    /// The weights of red, green and blue in the luminance.
     var luminanceWeights: [Float] {
         let weights = Self.toXYZ(chromaticities)?.rows[1] ?? [0.2627, 0.678, 0.0593]
         return weights.map(Float.init)
@@ -62,7 +62,7 @@ extension SourceColor {
         return columns * Matrix.diagonal(inverse * xyz(points[0], points[1]))
     }
 
-    /// Bradford's, from the white of the picture to that of sRGB.
+    /// Returns the Bradford adaptation from the image's white point to sRGB's.
     private static func adaptation(from points: [Double]) -> Matrix? {
         let cones = Matrix(
             rows: [[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]]

@@ -1,19 +1,19 @@
 import CLCMS
 package import FoundationEssentials
 
-/// What the numbers of a picture stand for, where the file says it by code points or figures and not by an ICC profile.
+/// The colour space of an image that is described by code points or numbers instead of an ICC profile.
 package struct SourceColor: Sendable, Hashable {
-    /// How numbers stand for light.
+    /// The transfer function from numbers to light.
     package enum Transfer: Sendable, Hashable {
-        /// sRGB's curve; also taken for those of television, whose pictures are made to be seen on such screens.
+        /// sRGB's curve; also used for the television curves, whose images are made to be seen on such screens.
         case sRGB
-        /// Numbers are light; 1 is reference white.
+        /// Linear light; 1 is reference white.
         case linear
         /// light = number ^ gamma
         case gamma(Double)
         /// SMPTE ST 2084: absolute luminances.
         case pq
-        /// Hybrid log-gamma of BT.2100, meant here for a screen of 1 000 cd/m².
+        /// Hybrid log-gamma of BT.2100, here for a screen of 1 000 cd/m².
         case hlg
     }
 
@@ -26,7 +26,7 @@ package struct SourceColor: Sendable, Hashable {
         self.chromaticities = chromaticities.count == 8 ? chromaticities : Self.sRGBChromaticities
     }
 
-    /// By the code points of ITU-T H.273. Those that are unspecified or not known count as sRGB's.
+    /// Creates a colour space from the code points of ITU-T H.273. Unspecified and unknown ones count as sRGB.
     package init(primaries: Int, transferCharacteristics: Int) {
         chromaticities = Self.chromaticities(ofPrimaries: primaries)
         transfer =
@@ -59,22 +59,22 @@ package struct SourceColor: Sendable, Hashable {
         }
     }
 
-    /// Whether light may be brighter than reference white by the picture's intent.
+    /// A Boolean value that indicates whether the image is intended to have light brighter than reference white.
     package var isHighDynamicRange: Bool { transfer == .pq || transfer == .hlg }
 
-    /// Whether pixels must not be rounded to 8 bits before they are sRGB: of high ranges, and of light itself, whose dark tones lie close
-    /// together.
+    /// Returns whether pixels must not be rounded to 8 bits before the conversion to sRGB: those of high dynamic range, and linear light, whose dark
+    /// tones are close together.
     package func needsWideRows(bitsPerComponent: Int) -> Bool {
         isHighDynamicRange || transfer == .linear && bitsPerComponent > 8
     }
 
-    /// Whether the primaries are sRGB's, or so near (those of PAL) that browsers make no difference.
+    /// A Boolean value that indicates whether the primaries are sRGB's, or so close (those of PAL) that browsers treat them as equal.
     var hasSRGBPrimaries: Bool { zip(chromaticities, Self.sRGBChromaticities).allSatisfy { abs($0 - $1) <= 0.011 } }
 
-    /// Whether numbers mean what they mean in sRGB.
+    /// A Boolean value that indicates whether the colour space is sRGB.
     package var isSRGB: Bool { transfer == .sRGB && hasSRGBPrimaries }
 
-    /// A name for people; nil for sRGB.
+    /// A display name; nil for sRGB.
     package var name: String? {
         guard !isSRGB else { return nil }
         let space =
@@ -92,7 +92,7 @@ package struct SourceColor: Sendable, Hashable {
         }
     }
 
-    /// An ICC profile that says the same, for rows of 8 bits; nil for sRGB, and where no profile can say it.
+    /// Returns an equivalent ICC profile for rows of 8 bits; nil for sRGB, and if no profile can express the colour space.
     package func makeProfile() -> Data? {
         guard !isSRGB else { return nil }
         let sRGB: [Double] = [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045]

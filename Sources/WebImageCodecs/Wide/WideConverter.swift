@@ -2,23 +2,23 @@ import CLCMS
 import CPixels
 import FoundationEssentials
 
-/// Brings wide pixels of one picture (four floats, straight alpha) to sRGB. For one thread.
+/// Converts pixels of more than 8 bits of one image (four floats, straight alpha) to sRGB. For one thread.
 final class WideConverter {
     private enum Way {
-        /// They are sRGB.
+        /// The pixels are sRGB.
         case none
         case profile(cmsHTRANSFORM)
         case light(cpixels_light, TransferTable?)
     }
 
     private let way: Way
-    /// Whether what is brighter than white is brought below it when 8 bits are made.
+    /// A Boolean value that indicates whether the conversion to 8 bits compresses highlights brighter than white.
     private let toneMaps: Bool
 
     /// - Parameters:
-    ///   - color: what the numbers stand for, unless a profile says it.
-    ///   - profile: an ICC profile, which wins; one that is broken, too long or neither RGB nor grey is not looked at.
-    ///   - toneMaps: whether the picture is of high dynamic range without its colours saying so.
+    ///   - color: the colour space, unless a profile defines it.
+    ///   - profile: an ICC profile, which has precedence; ignored if it is broken, too long or neither RGB nor grey.
+    ///   - toneMaps: the image is of high dynamic range even if its colour space does not indicate that.
     init(color: SourceColor?, profile: Data?, limit: Int, toneMaps: Bool = false) {
         self.toneMaps = toneMaps || color?.isHighDynamicRange == true
         if let profile, profile.count <= limit, let transform = Self.transform(profile) {
@@ -31,7 +31,7 @@ final class WideConverter {
         }
     }
 
-    /// For bitmaps of half floats.
+    /// Returns a converter for bitmaps of half floats.
     static func ofSRGB() -> WideConverter { WideConverter(color: nil, profile: nil, limit: 0) }
 
     deinit { if case .profile(let transform) = way { cmsDeleteTransform(transform) } }
@@ -62,11 +62,11 @@ final class WideConverter {
         }
         defer { cmsCloseProfile(target) }
         let input = space == cmsSigRgbData ? rgba : grayOfRGBA
-        // Alpha stays where it is: in place, lcms passes over it.
+        // Alpha is preserved: when it converts in place, lcms does not write it.
         return cmsCreateTransform(profile, input, target, rgba, cmsUInt32Number(INTENT_PERCEPTUAL), noCache)
     }
 
-    /// In place: sRGB numbers of extended range, straight alpha.
+    /// Converts in place to sRGB numbers of extended range, straight alpha.
     func extend(_ pixels: UnsafeMutablePointer<Float>, count: Int) {
         switch way {
         case .none: break
@@ -77,7 +77,7 @@ final class WideConverter {
         }
     }
 
-    /// RGBA of 8 bits with straight alpha; high dynamic range is tone-mapped. The floats are used up.
+    /// Converts to RGBA of 8 bits with straight alpha; high dynamic range is tone-mapped. The floats are overwritten.
     func narrow(_ pixels: UnsafeMutablePointer<Float>, to levels: UnsafeMutablePointer<UInt8>, count: Int) {
         guard case .light(var light, _) = way else {
             extend(pixels, count: count)

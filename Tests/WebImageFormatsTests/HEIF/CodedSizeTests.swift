@@ -155,6 +155,6 @@ import WebImage
                 _ = try ISOPictures(ByteReader(bytes), types: [fourCC("av01")])
             }
         }
-        #expect(refused?.message.contains("over each other") == true)
+        #expect(refused?.message.contains("overlap") == true)
     }
 }
