@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import WebImageCodecs
 
 extension AVIFCoder: AnimatedImageCoder {
-    /// Opens a sequence. A file that does not say how often it plays does so for ever.
+    /// Opens a sequence. A file without a loop count plays infinitely.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     public func animation(
@@ -15,7 +15,7 @@ extension AVIFCoder: AnimatedImageCoder {
 
 /// The frames of an AVIF sequence.
 ///
-/// Holds the encoded bytes and one decoder. In order each frame is decoded once; a step back begins at the nearest key frame.
+/// Holds the encoded bytes and one decoder. In order, each frame is decoded once; a step back starts at the nearest key frame.
 final class AVIFAnimation: MeasuredAnimation {
     let animatedImageData: Data?
     let frameCount: Int
@@ -24,16 +24,16 @@ final class AVIFAnimation: MeasuredAnimation {
     private let properties: ImageProperties
     private let plan: DecodePlan
     private let options: ImageDecodeOptions
-    // libavif wants the bytes to stay in one place.
+    // libavif requires the bytes to stay at one address.
     private let bytes: PixelStorage
     let frameMemoryNeed: FrameMemoryNeed?
-    /// The decoder, until it has failed. Held while a frame is decoded.
+    /// The decoder; nil after it has failed. Held while a frame is decoded.
     private let file: Lock<AVIFFile?>
 
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
     ///   ``WebImageError/Code/outOfMemory``.
     init(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) {
-        guard !data.isEmpty else { throw WebImageError(.badImageData, "there is no data") }
+        guard !data.isEmpty else { throw WebImageError(.badImageData, "the data is empty") }
         bytes = try .allocate(byteCount: data.count)
         data.withUnsafeBytes { [bytes] in
             UnsafeMutableRawBufferPointer(start: bytes.base, count: bytes.byteCount).copyMemory(from: $0)
@@ -58,7 +58,7 @@ final class AVIFAnimation: MeasuredAnimation {
     }
 
     func releaseDecoder() {
-        // It goes outside the lock.
+        // Released outside the lock.
         let former = file.withLock { file in
             defer { file = nil }
             return file
@@ -68,7 +68,7 @@ final class AVIFAnimation: MeasuredAnimation {
 
     func frame(at index: Int) throws(WebImageError) -> Image {
         guard index >= 0, index < frameCount else {
-            throw WebImageError(.badImageData, "there is no frame \(index) in an animation of \(frameCount)")
+            throw WebImageError(.badImageData, "frame index \(index) is out of range (frame count \(frameCount))")
         }
         let image = try file.withLock { (file) throws(WebImageError) in try decode(index, &file) }
         var metadata = image.metadata
@@ -83,7 +83,7 @@ final class AVIFAnimation: MeasuredAnimation {
         } else {
             opened = try AVIFFile(bytes.withUnsafeBytes { $0 }, limits: options.limits)
         }
-        // After a failure nobody knows where a decoder is.
+        // After a failure the state of a decoder is unknown.
         file = nil
         try opened.decode(index)
         let rows = try AVIFRows(opened, options: options)

@@ -2,14 +2,14 @@ public import FoundationEssentials
 public import WebImageCodecs
 
 extension AVIFCoder: AnimatedImageEncoder {
-    /// AVIF, if libavif has an encoder.
+    /// Returns whether the format is AVIF and libavif has an encoder.
     public func canEncodeAnimation(to format: ImageFormat) -> Bool { canEncode(to: format) }
 
-    /// Encodes an animation as a sequence, lossy by ``ImageEncodeOptions/compressionQuality`` or without loss, with alpha, a key
-    /// frame at least every 30 frames.
+    /// Encodes an animation as a sequence, lossy by ``ImageEncodeOptions/compressionQuality`` or lossless, with alpha and a key frame at least every
+    /// 30 frames.
     ///
-    /// Durations are stored in thousandths of a second; what is rounded off a frame is made up for by the next, so that each begins
-    /// within a thousandth of when it should. None is longer than 49 days.
+    /// Durations are stored in milliseconds. The rounding error of a frame is carried over to the next, so each begins within a millisecond of its
+    /// exact time. Durations are at most 49 days.
     public func encode(
         _ animation: any AnimatedImageProvider,
         to format: ImageFormat,
@@ -26,7 +26,7 @@ extension AVIFCoder: AnimatedImageEncoder {
             do throws(WebImageError) {
                 return try Self.write(frames)
             } catch {
-                // libaom cannot hold what some frames of noise become as differences without loss.
+                // libaom fails on the lossless differences of some noisy frames.
                 guard error.code == .encodingFailed else { throw error }
                 return try Self.write(frames, keyFramesAlone: true)
             }
@@ -43,10 +43,10 @@ extension AVIFCoder: AnimatedImageEncoder {
             try writer.add(rows, duration: ticks.ticks(for: frames.animation.duration(at: index)))
         }
         let file = try writer.finish()
-        // A file that says nothing plays for ever.
+        // A file without a loop count plays infinitely.
         return frames.loopCount == 0 ? file : try AVIFLoops.set(frames.loopCount, in: file)
     }
 
-    /// Who plays backwards or seeks decodes from a key frame on.
+    /// The maximum number of frames from one key frame to the next. Playing backwards and seeking decode from a key frame on.
     private static var keyFrameInterval: Int32 { 30 }
 }

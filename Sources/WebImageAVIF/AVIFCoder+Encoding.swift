@@ -3,20 +3,20 @@ public import FoundationEssentials
 public import WebImageCodecs
 
 extension AVIFCoder {
-    /// AVIF, if libavif has an encoder.
+    /// Returns whether the format is AVIF and libavif has an encoder.
     public func canEncode(to format: ImageFormat) -> Bool {
         let flags = avifCodecFlags(AVIF_CODEC_FLAG_CAN_ENCODE.rawValue)
         return format == .avif && avifCodecName(AVIF_CODEC_CHOICE_AUTO, flags) != nil
     }
 
-    /// Encodes a still picture of 8 bits, by ``ImageEncodeOptions/compressionQuality`` or without loss; alpha is kept and is always
-    /// without loss, and the orientation is applied to the pixels. Of an animation the image's own pixels are written.
+    /// Encodes a still image of 8 bits, by ``ImageEncodeOptions/compressionQuality`` or lossless. Alpha is kept, always lossless, and the orientation
+    /// is applied to the pixels. Of an animation only the image's own pixels are written.
     ///
     /// From a quality of 0.9 on chroma is stored at full resolution, below at half.
     ///
-    /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``,
-    ///   ``WebImageError/Code/limitExceeded`` for more than 65 536 pixels a side, or when the file cannot be made small enough,
-    ///   ``WebImageError/Code/unsupportedFormat`` for another format, or without an encoder.
+    /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``, ``WebImageError/Code/limitExceeded`` for more than 65 536
+    ///   pixels a side, or when the file cannot be made small enough, ``WebImageError/Code/unsupportedFormat`` for another format, or without an
+    ///   encoder.
     public func encode(
         _ image: Image,
         to format: ImageFormat,
@@ -52,12 +52,12 @@ extension AVIFCoder {
         options.compressionQuality.isNaN ? 1 : min(max(options.compressionQuality, 0), 1)
     }
 
-    /// 0 (best) ... 63, as later versions of libavif make it of a quality.
+    /// Returns the quantizer, 0 (best) ... 63, for a quality as later versions of libavif compute it.
     static func quantizer(_ options: ImageEncodeOptions) -> Int32 {
         options.isLossless ? 0 : Int32(((1 - quality(options)) * 63).rounded())
     }
 
-    /// Whether chroma is stored at full resolution.
+    /// Returns whether chroma is stored at full resolution.
     static func isSharp(_ options: ImageEncodeOptions) -> Bool {
         options.isLossless || quality(options) >= sharpChromaQuality
     }

@@ -2,8 +2,8 @@ public import FoundationEssentials
 public import WebImageCodecs
 
 extension AVIFCoder {
-    /// What a decode takes: the planes of the whole picture, whatever the size that is wanted, and 68 rows of pixels. Reads the boxes
-    /// and the codec's own headers.
+    /// Returns the memory cost of a decode: the planes of the whole image, whatever the requested size, and 68 rows of pixels. Cost: reads the boxes
+    /// and the codec's bitstream headers.
     public func memoryNeed(
         of data: Data,
         options: ImageDecodeOptions
@@ -16,7 +16,7 @@ extension AVIFCoder {
         }
     }
 
-    /// What a picture, or the next frame, of an opened file takes.
+    /// Returns the memory cost of an image, or the next frame, of an opened file.
     static func memoryNeed(
         _ file: AVIFFile,
         _ plan: DecodePlan,

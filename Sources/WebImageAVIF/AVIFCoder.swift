@@ -1,24 +1,24 @@
 public import FoundationEssentials
 public import WebImageCodecs
 
-/// Decodes and encodes AVIF, still pictures and sequences.
+/// Decodes and encodes AVIF, still images and sequences.
 ///
-/// 8, 10 and 12 bits, all subsamplings, alpha straight or premultiplied, grids; colours by ICC profile or by code points. The crop,
-/// turn and mirror of the file (`clap`, `irot`, `imir`) are applied; an orientation in an EXIF block is not looked at, as the standard
-/// wants. Of a sequence the first frame is decoded, or the frames of ``animation(of:options:)``.
+/// Supported: 8, 10 and 12 bits, all subsamplings, alpha straight or premultiplied, grids; colours by ICC profile or by code points. The crop,
+/// rotation and mirroring of the file (`clap`, `irot`, `imir`) are applied; as the standard requires, an orientation in an EXIF block is ignored. Of
+/// a sequence the first frame is decoded, or the frames of ``animation(of:options:)``.
 ///
-/// AV1 is decoded as a whole, into planes that take 1 to 8 bytes per pixel and are made RGB some rows at a time, so a thumbnail needs little
-/// more. A grid is there a second time as its tiles, each of which has a codec of half a megabyte. All that must fit
-/// ``ImageLimits/maximumDecodedByteCount``, and a memory budget if there is one, before anything is decoded. libavif takes pictures of at most 268 435 456 pixels. Decoding takes one thread: as many pictures
-/// are decoded at a time as there are processors.
+/// AV1 is decoded as a whole, into planes of 1 to 8 bytes per pixel that are converted to RGB some rows at a time, so a thumbnail needs little more
+/// memory. A grid also needs the memory of its tiles, each with a codec of half a megabyte. All that must fit into
+/// ``ImageLimits/maximumDecodedByteCount``, and into a memory budget if there is one; both are checked before decoding. libavif supports at most 268
+/// 435 456 pixels. A decode uses one thread: as many images are decoded at the same time as there are processors.
 public struct AVIFCoder: ImageCoder {
-    /// A coder.
+    /// Creates a coder.
     public init() {}
 
-    /// Whether the data starts as a file of AVIF's brands.
+    /// Returns whether the data starts as a file of an AVIF brand.
     public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .avif }
 
-    /// What the boxes say.
+    /// Reads the properties from the boxes.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
@@ -29,10 +29,9 @@ public struct AVIFCoder: ImageCoder {
         }
     }
 
-    /// Decodes the picture, or the first frame.
+    /// Decodes the image, or the first frame.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
-    ///   ``WebImageError/Code/outOfMemory``.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         try data.withBytes { (bytes) throws(WebImageError) in
             let file = try AVIFFile(bytes, limits: options.limits)

@@ -2,29 +2,29 @@ import CAVIF
 import FoundationEssentials
 import WebImageCodecs
 
-/// An opened AVIF file. For one thread at a time; the bytes must stay where they are as long as it lives.
+/// An opened AVIF file. For one thread at a time; the bytes must stay at their address as long as it lives.
 final class AVIFFile {
     private let decoder: UnsafeMutablePointer<avifDecoder>
     private let limits: ImageLimits
-    /// The most bytes of planes that a picture or a frame takes by its own header.
+    /// The maximum number of bytes of planes for an image or frame, by its bitstream header.
     private let codedByteCount: Int
-    /// The most pixels of one, by the same.
+    /// The maximum number of pixels, by the bitstream headers.
     private let codedPixelCount: Int
-    /// Whether the codec lays grain over pictures, in planes of its own.
+    /// A Boolean value that indicates whether the codec applies film grain, which needs separate planes.
     private let hasGrain: Bool
-    /// How many pictures that are coded there are, each tile of a grid among them. libavif makes a codec for each.
+    /// The number of coded images, including each tile of a grid. libavif creates a codec for each.
     private let codedCount: Int
-    /// The bytes that are read, where they are not those of the file.
+    /// The repaired copy of the file that is read, if any.
     private let repaired: ScratchBuffer?
     private let repairedByteCount: Int
     let properties: ImageProperties
-    /// The part of the stored picture that is to be seen.
+    /// The visible part of the stored image.
     let crop: avifCropRect
-    /// An ICC profile, unless the code points say more.
+    /// The ICC profile, unless code points have precedence.
     let colorProfile: Data?
     let color: SourceColor
 
-    /// The picture, or the frame that was decoded last.
+    /// The image, or the last decoded frame.
     var image: UnsafeMutablePointer<avifImage> { decoder.pointee.image }
 
     /// Reads the boxes.
@@ -66,7 +66,7 @@ final class AVIFFile {
 
     deinit { avifDecoderDestroy(decoder) }
 
-    /// libavif believes the boxes, and makes smaller what turns out to be bigger.
+    /// Reads the sizes in the bitstream headers: libavif trusts the boxes, and scales images down that turn out to be larger.
     private static func coded(
         _ bytes: UnsafeRawBufferPointer,
         _ limits: ImageLimits
@@ -87,7 +87,7 @@ final class AVIFFile {
         return (most, pixels, hasGrain, pictures.itemTypes.values.count { $0 == fourCC("av01") })
     }
 
-    /// Bytes of the planes that libavif decodes into.
+    /// The number of bytes of the planes into which libavif decodes.
     private var planeByteCount: Int {
         planeByteCount(pixels: Int(image.pointee.width) * Int(image.pointee.height))
     }
@@ -104,52 +104,51 @@ final class AVIFFile {
         return pixels * (halves + (properties.hasAlpha ? 2 : 0)) / 2 * (picture.depth > 8 ? 2 : 1)
     }
 
-    /// Bytes that libavif and the codec take for a frame.
+    /// The number of bytes that libavif and the codec need for a frame.
     var memoryNeed: Int { frameByteCount + (1 << 20) + 2 * repairedByteCount }
 
-    /// Those of them that sizes and numbers are the reason for: planes, those of all tiles besides where the picture is made of such, those
-    /// with grain, what the codec knows of blocks, and codecs beyond one for colours and one for alpha.
+    /// The part of that memory which depends on sizes and counts: planes, planes of all tiles of a grid, planes with film grain, the codec's block
+    /// data, and codecs beyond one for colours and one for alpha.
     private var frameByteCount: Int {
         let (planes, coded) = (planeByteCount, codedByteCount)
         let pixels = Int(image.pointee.width) * Int(image.pointee.height)
         let grain = hasGrain ? max(planes, coded) : 0
-        // Colours and alpha are coded for themselves.
+        // Colours and alpha are coded separately.
         let alpha = properties.hasAlpha ? pixels * (image.pointee.depth > 8 ? 2 : 1) : 0
         let tiles = coded + alpha < planes ? planes : 0
         return max(planes, coded) + tiles + grain + max(pixels, codedPixelCount) * 3 / 4
             + max(codedCount - 2, 0) * Self.codecByteCount
     }
 
-    /// What libavif 0.11 and dav1d 1.0 take for each tile, however small it is: 418 000 bytes.
+    /// The memory of libavif 0.11 and dav1d 1.0 for each tile of any size, measured as 418 000 bytes and rounded up.
     private static let codecByteCount = 448 << 10
 
-    /// Bytes of the frames that others are made of, which the codec keeps, as many as it may, in whole blocks; and what it knows of them.
-    /// Alpha has a codec of its own.
+    /// The number of bytes of reference frames that the codec keeps, at their maximum number, in whole blocks, with its data about them. Alpha has a
+    /// separate codec.
     var keptByteCount: Int {
         let (width, height) = (Int(image.pointee.width), Int(image.pointee.height))
         let planes = planeByteCount(pixels: ((width + 127) & ~127) * ((height + 127) & ~127))
         return 8 * max(planes, codedByteCount) + (properties.hasAlpha ? 2 : 1) * (width * height + (1 << 20))
     }
 
-    /// Checks what a decode takes.
+    /// Checks the memory of a decode against the limits.
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded``.
     func checkBeforeDecoding() throws(WebImageError) {
         try limits.check(decodedByteCount: frameByteCount)
     }
 
-    /// Decodes a frame; what leads up to it from the last one, or from the nearest key frame, as well.
+    /// Decodes a frame, and the frames between the last one, or the nearest key frame, and it.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
-    ///   ``WebImageError/Code/outOfMemory``.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     func decode(_ index: Int) throws(WebImageError) {
         try checkBeforeDecoding()
         let result = avifDecoderNthImage(decoder, UInt32(clamping: index))
         guard result == AVIF_RESULT_OK else { throw Self.error(result, decoder) }
-        // What was planned for is what the boxes said.
+        // The decode was planned for the size in the boxes.
         guard Int(crop.x) + Int(crop.width) <= Int(image.pointee.width),
             Int(crop.y) + Int(crop.height) <= Int(image.pointee.height)
-        else { throw WebImageError(.badImageData, "AVIF: a frame has not the size of the picture") }
+        else { throw WebImageError(.badImageData, "AVIF: a frame's size differs from the image's") }
     }
 
     private static let largestPixelCount: UInt32 = 16_384 * 16_384
@@ -161,14 +160,14 @@ final class AVIFFile {
         _ decoder: UnsafeMutablePointer<avifDecoder>,
         _ limits: ImageLimits
     ) throws(WebImageError) {
-        // The quickest, where there is a choice.
+        // The fastest decoder, if there is a choice.
         let canUseDav1d =
             avifCodecName(AVIF_CODEC_CHOICE_DAV1D, avifCodecFlags(AVIF_CODEC_FLAG_CAN_DECODE.rawValue)) != nil
         if canUseDav1d { decoder.pointee.codecChoice = AVIF_CODEC_CHOICE_DAV1D }
         decoder.pointee.maxThreads = 1
         decoder.pointee.ignoreExif = 1
         decoder.pointee.ignoreXMP = 1
-        // Some writers leave out what only few readers need.
+        // Some writers omit properties that only few readers need.
         decoder.pointee.strictFlags = avifStrictFlags(AVIF_STRICT_DISABLED.rawValue)
         decoder.pointee.imageSizeLimit = largestPixelCount
         decoder.pointee.imageDimensionLimit = largestSide
@@ -176,7 +175,7 @@ final class AVIFFile {
         try open(bytes, decoder)
         let image = decoder.pointee.image.pointee
         try limits.check(width: Int(image.width), height: Int(image.height))
-        // The boxes may say less than what the codec is given then.
+        // The boxes may state a smaller size than the codec is then given.
         guard limits.maximumPixelCount < 16_383 * 16_383 || limits.maximumSideLength < 16_383 else { return }
         decoder.pointee.imageSizeLimit = UInt32(min(max(limits.maximumPixelCount, 1), Int(largestPixelCount)))
         decoder.pointee.imageDimensionLimit = UInt32(min(max(limits.maximumSideLength, 1), Int(largestSide)))
@@ -192,7 +191,7 @@ final class AVIFFile {
         if result == AVIF_RESULT_OK { result = avifDecoderParse(decoder) }
         guard result == AVIF_RESULT_OK else { throw error(result, decoder) }
         guard decoder.pointee.imageCount > 0, decoder.pointee.image != nil else {
-            throw WebImageError(.badImageData, "AVIF: the file has no picture")
+            throw WebImageError(.badImageData, "AVIF: the file has no image")
         }
     }
 
@@ -203,7 +202,7 @@ final class AVIFFile {
         let message = "AVIF: \(String(cString: avifResultToString(result)))" + (details.isEmpty ? "" : " (\(details))")
         switch result {
         case AVIF_RESULT_OUT_OF_MEMORY: return WebImageError(.outOfMemory, message)
-        // It has no code for its limits.
+        // libavif has no result code for its limits.
         case _ where details.contains("too large"): return WebImageError(.limitExceeded, message)
         default: return WebImageError(.badImageData, message)
         }
@@ -213,7 +212,7 @@ final class AVIFFile {
         image.transformFlags & UInt32(transform.rawValue) != 0
     }
 
-    /// All of the picture where the file says nothing, or nothing that makes sense.
+    /// Returns the crop rectangle; the whole image if the file has none, or an invalid one.
     private static func crop(_ image: avifImage) -> avifCropRect {
         let all = avifCropRect(x: 0, y: 0, width: image.width, height: image.height)
         guard has(AVIF_TRANSFORM_CLAP, image) else { return all }
@@ -233,7 +232,7 @@ final class AVIFFile {
         let angle = has(AVIF_TRANSFORM_IROT, image) ? Int(image.irot.angle & 3) : 0
         let turned: [ImageOrientation] = [.up, .left, .down, .right]
         guard has(AVIF_TRANSFORM_IMIR, image) else { return turned[angle] }
-        // First it is turned, anticlockwise, then mirrored.
+        // First the image is rotated, anticlockwise, then mirrored.
         let swapped: [ImageOrientation] = [.downMirrored, .leftMirrored, .upMirrored, .rightMirrored]
         let mirrored: [ImageOrientation] = [.upMirrored, .rightMirrored, .downMirrored, .leftMirrored]
         return webimage_avif_mirror_axis(image.imir) == 0 ? swapped[angle] : mirrored[angle]

@@ -1,15 +1,15 @@
 import WebImageCodecs
 
-/// The alpha of a picture in tiles, each of which has an alpha: as one in tiles, which is how libavif reads it.
+/// Converts the alpha of a grid whose tiles each have an alpha into a grid of alpha tiles, which is the form that libavif reads.
 struct AVIFGridAlpha {
-    /// The box `meta` with another item.
+    /// The `meta` box with an additional item.
     let meta: [UInt8]
 
     private static let names: [StaticString] = [
         "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha", "urn:mpeg:hevc:2015:auxid:1",
     ]
 
-    /// Whether a box that names the kind of an auxiliary picture (`auxC`, `auxi`) names alpha.
+    /// Returns whether a box with the type of an auxiliary image (`auxC`, `auxi`) states alpha.
     static func isAlpha(_ box: ISOBox, _ reader: ByteReader) -> Bool {
         guard
             let text = reader.slice(box.content.lowerBound, box.content.count)?.dropFirst(4).prefix(while: { $0 != 0 })
@@ -19,7 +19,7 @@ struct AVIFGridAlpha {
         }
     }
 
-    /// Nil if the picture is none of that kind.
+    /// Returns nil if the image is not of that kind.
     init?(_ box: ISOBox, _ reader: ByteReader) {
         let children = box.children(in: reader, skipping: 4)
         let items = Items(children, reader)
@@ -55,7 +55,7 @@ struct AVIFGridAlpha {
         meta = boxed(fourCC("meta"), body)
     }
 
-    /// The content of `iloc` with an item whose bytes are those of another one: it describes a grid of the same shape.
+    /// Returns the content of `iloc` with an item that shares the bytes of another one: it describes a grid of the same shape.
     private static func locations(
         _ children: [ISOBox],
         _ reader: ByteReader,
@@ -187,7 +187,7 @@ extension AVIFGridAlpha {
             }
         }
 
-        /// Counted from 1.
+        /// Counted from 1, as in the file.
         func index(of type: StaticString, for item: Int) -> Int? {
             indices[item]?.first { (1...boxes.count).contains($0) && boxes[$0 - 1].type == fourCC(type) }
         }
@@ -196,7 +196,7 @@ extension AVIFGridAlpha {
             index(of: "auxC", for: item).map { AVIFGridAlpha.isAlpha(boxes[$0 - 1], reader) } ?? false
         }
 
-        /// The content of `iprp` with an item's properties.
+        /// Returns the content of `iprp` with an item's properties added.
         func adding(_ item: Int, _ chosen: [Int], to content: [UInt8]) -> [UInt8] {
             content.withUnsafeBytes { bytes in
                 let reader = ByteReader(bytes)

@@ -1,14 +1,13 @@
 import FoundationEssentials
 import WebImageCodecs
 
-/// Writes into a sequence how often it plays, which libavif before 1.0 does not: as an edit list that is repeated until the track's time
-/// is over.
+/// Writes the loop count into a sequence, which libavif before 1.0 does not: as an edit list that is repeated until the end of the track's duration.
 struct AVIFLoops {
     private var bytes: [UInt8]
     private var insertions: [Int] = []
 
-    /// - Parameter count: how often it plays, at least once.
-    /// - Throws: ``WebImageError/Code/encodingFailed`` when the file is not as libavif writes it.
+    /// - Parameter count: the loop count, at least 1.
+    /// - Throws: ``WebImageError/Code/encodingFailed`` when the file does not have libavif's structure.
     static func set(_ count: Int, in file: Data) throws(WebImageError) -> Data {
         var loops = AVIFLoops(bytes: [UInt8](file))
         try loops.edit(count)
@@ -17,8 +16,8 @@ struct AVIFLoops {
 
     private init(bytes: [UInt8]) { self.bytes = bytes }
 
-    private static let unexpected = WebImageError(.encodingFailed, "AVIF: the encoder's file is not as expected")
-    /// Bytes of an edit list's box with one entry.
+    private static let unexpected = WebImageError(.encodingFailed, "AVIF: the encoder's file has an unexpected layout")
+    /// The number of bytes of an edit list's box with one entry.
     private static let listByteCount = 44
 
     private func number(_ offset: Int) throws(WebImageError) -> UInt64 {
@@ -57,7 +56,7 @@ struct AVIFLoops {
 
     private var lists: [[UInt8]] = []
 
-    /// - Returns: how long all loops of the track take.
+    /// - Returns: the duration of all loops of the track.
     private mutating func edit(_ track: ISOBox, _ count: Int) throws(WebImageError) -> UInt64 {
         let media = try child("mdhd", child("mdia", track)).content.lowerBound
         guard bytes[media] == 1 else { throw Self.unexpected }
@@ -102,7 +101,7 @@ struct AVIFLoops {
         write(size + count, at: box.content.lowerBound - 8, count: 4)
     }
 
-    /// Says where the pixels are, which come after the boxes that grow.
+    /// Updates the offsets of the pixel data, which follows the boxes that grow.
     private mutating func move(
         by shift: UInt64,
         _ meta: ISOBox,

@@ -1,13 +1,13 @@
 import WebImageCodecs
 
-/// Makes of a file that libavif does not take for what it is one that it does. The changes are to boxes; pictures stay where they are.
+/// Rewrites files that libavif does not read correctly. Only boxes change; image data stays where it is.
 ///
-/// * Tracks of sound and text, whose lack of a size older versions refuse, and auxiliary tracks that are no alpha, which it takes for that,
-///   are hidden.
-/// * A picture in tiles whose tiles have an alpha each gets an alpha in tiles.
-/// * A box that has no length, because it is the last, gets one.
+/// * Tracks of sound and text, which older versions reject because they have no size, and auxiliary tracks other than alpha, which it treats as
+///   alpha, are hidden.
+/// * A grid whose tiles each have an alpha gets a grid of alpha tiles.
+/// * A last box without a length gets one.
 struct AVIFRepair {
-    /// The changed file; nil if it is well as it is.
+    /// The changed file; nil if no change is needed.
     private(set) var file: [UInt8]?
     private let bytes: UnsafeRawBufferPointer
     private let reader: ByteReader
@@ -30,7 +30,7 @@ struct AVIFRepair {
         }
     }
 
-    /// Where boxes begin that lie one after the other.
+    /// Returns the start of each of several consecutive boxes.
     private func placed(_ boxes: [ISOBox], from start: Int) -> [(start: Int, box: ISOBox)] {
         var next = start
         return boxes.map { box in
@@ -44,7 +44,9 @@ struct AVIFRepair {
         for index in 0..<4 { file?[offset + index] = type.utf8Start[index] }
     }
 
-    /// - Parameter always: also pictures, which libavif knows to go to the end of the file.
+    /// Gives the last box a length if it has none.
+    ///
+    /// - Parameter always: also for image data, which libavif knows to extend to the end of the file.
     private mutating func endLastBox(_ boxes: [(start: Int, box: ISOBox)], always: Bool = false) {
         guard let (start, box) = boxes.last, reader.bigEndian32(start) == 0, always || box.type != fourCC("mdat"),
             bytes.count - start <= Int(UInt32.max)
@@ -75,12 +77,12 @@ struct AVIFRepair {
         for (start, reference) in all where reference.type == fourCC("auxl") { write("free", at: start + 4) }
     }
 
-    /// Whether the track's samples are an alpha; those that do not say what they are count as such.
+    /// Returns whether the track's samples are an alpha; samples without a type count as alpha.
     private func isAlpha(_ media: ISOBox?) -> Bool {
         let table = media?.child("minf", in: reader)?.child("stbl", in: reader)
         guard let description = table?.child("stsd", in: reader) else { return true }
         for entry in description.children(in: reader, skipping: 8) {
-            // What every visual sample entry begins with has 78 bytes.
+            // The fields that all visual sample entries begin with have 78 bytes.
             let kinds = entry.children(in: reader, skipping: 78).filter { $0.type == fourCC("auxi") }
             if let kind = kinds.first { return AVIFGridAlpha.isAlpha(kind, reader) }
         }

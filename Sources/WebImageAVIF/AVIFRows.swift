@@ -3,7 +3,7 @@ import CPixels
 import FoundationEssentials
 import WebImageCodecs
 
-/// The rows of a decoded picture: its planes are made RGB a band at a time.
+/// Reads the rows of a decoded image: its planes are converted to RGB one band of rows at a time.
 final class AVIFRows: ScanlineSource {
     let width: Int
     let height: Int
@@ -13,15 +13,15 @@ final class AVIFRows: ScanlineSource {
 
     private let file: AVIFFile
     private var nextRow = 0
-    /// Rows that were made RGB and not handed out yet.
+    /// The converted rows that were not returned yet.
     private var band: ScratchBuffer?
     private var bandRows = 0..<0
-    /// Where it lies in the stored picture, margins and all.
+    /// The place of the band in the stored image, including margins.
     private var bandArea = avifCropRect()
 
-    /// Rows that are made RGB at a time; even, as chroma wants it.
+    /// The number of rows that are converted at a time; even because of chroma.
     private static let mostBandRows = 64
-    /// Pixels all around whose chroma goes into that of a band.
+    /// The pixels around a band whose chroma contributes to it.
     private static let margin = 2
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
@@ -41,12 +41,12 @@ final class AVIFRows: ScanlineSource {
         colorProfile = file.colorProfile ?? (layout == .rgbaFloat ? nil : file.color.makeProfile())
     }
 
-    /// Bytes of a pixel as libavif makes it.
+    /// The number of bytes of a pixel as converted by libavif.
     private var bytesPerPixel: Int { layout == .rgbaFloat ? 8 : 4 }
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         guard count >= 0, count <= height - nextRow else {
-            throw WebImageError(.badImageData, "more rows were asked for than the picture has")
+            throw WebImageError(.badImageData, "more rows requested than the image has")
         }
         if layout == .rgba8, nextRow == 0, count == height, !isCropped {
             try convert(file.crop, into: base, bytesPerRow: bytesPerRow)
@@ -88,7 +88,7 @@ final class AVIFRows: ScanlineSource {
     private func fillBand() throws(WebImageError) {
         let rows = nextRow..<min(nextRow + Self.mostBandRows, height)
         let area = area(of: rows)
-        // The first band has the fewest rows around it: above the others there are some, too.
+        // The first band has the fewest rows around it: the others also have some above.
         let most = Int(area.width) * (Self.mostBandRows + 2 * Self.margin) * bytesPerPixel
         let buffer: ScratchBuffer
         if let band {
@@ -100,7 +100,7 @@ final class AVIFRows: ScanlineSource {
         (band, bandRows, bandArea) = (buffer, rows, area)
     }
 
-    /// Rows of the crop with what there is around them; begins where chroma does, since crops begin there.
+    /// Returns the area of rows of the crop with their margins. It begins at a chroma sample, since crops do.
     private func area(of rows: Range<Int>) -> avifCropRect {
         let (crop, image) = (file.crop, file.image.pointee)
         let left = max(Int(crop.x) - Self.margin, 0)
@@ -128,12 +128,12 @@ final class AVIFRows: ScanlineSource {
             var rgb = avifRGBImage()
             avifRGBImageSetDefaults(&rgb, view)
             rgb.depth = layout == .rgbaFloat ? 16 : 8
-            // The order for which it has vector code.
+            // The order for which libavif has vector code.
             rgb.format = layout == .rgbaFloat ? AVIF_RGB_FORMAT_RGBA : AVIF_RGB_FORMAT_BGRA
-            // Its vector code cuts bits off instead of rounding.
+            // Its vector code truncates instead of rounding.
             rgb.avoidLibYUV = file.properties.bitsPerComponent > 8 ? 1 : 0
             rgb.chromaUpsampling = AVIF_CHROMA_UPSAMPLING_BEST_QUALITY
-            // Without alpha, that of floats is filled in.
+            // Without alpha, the alpha of floats is filled in.
             rgb.ignoreAlpha = layout == .rgb8 ? 1 : 0
             rgb.alphaPremultiplied = 0
             rgb.pixels = base.assumingMemoryBound(to: UInt8.self)

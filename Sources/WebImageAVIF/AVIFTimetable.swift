@@ -1,17 +1,17 @@
 import WebImageCodecs
 
-/// How long the frames of a sequence are shown and how often, from the boxes of its track.
+/// The durations of the frames of a sequence, and the loop count, from the boxes of its track.
 ///
-/// libavif tells the first, in time that grows with the square of the number of frames, and not the second.
+/// libavif computes the durations in time quadratic in the number of frames, and does not provide the loop count.
 struct AVIFTimetable {
     private(set) var durations: [Double] = []
-    /// 0 is for ever, also where the file does not say it.
+    /// The loop count. 0 means infinite, also if the file does not state it.
     private(set) var loopCount = 0
 
     init(_ bytes: ByteReader, frameCount: Int) {
         let tracks = ISOBox.boxes(in: bytes, 0..<bytes.count).filter { $0.type == fourCC("moov") }
             .flatMap { $0.children(in: bytes) }.filter { $0.type == fourCC("trak") }
-        // That of alpha has another handler.
+        // The alpha track has another handler.
         let track = tracks.first { track in
             let handler = track.child("mdia", in: bytes)?.child("hdlr", in: bytes)
             return handler.flatMap { bytes.bigEndian32($0.content.lowerBound + 8) } == fourCC("pict")
@@ -20,7 +20,7 @@ struct AVIFTimetable {
             readDurations(track, bytes, frameCount)
             readLoops(track, bytes)
         }
-        // What the table leaves out is as long as the last that it names.
+        // Frames beyond the table are as long as the last one in it.
         let last = durations.last ?? FrameDuration.standard
         while durations.count < frameCount { durations.append(last) }
     }
@@ -42,7 +42,7 @@ struct AVIFTimetable {
         }
     }
 
-    /// An edit list that is to be repeated plays until the track's time is over; one that is not, once.
+    /// Reads the loop count. A repeated edit list plays until the end of the track's duration; one that is not repeated plays once.
     private mutating func readLoops(_ track: ISOBox, _ bytes: ByteReader) {
         guard let list = track.child("edts", in: bytes)?.child("elst", in: bytes)?.content.lowerBound,
             let flags = bytes.bigEndian32(list), bytes.bigEndian32(list + 4) == 1,

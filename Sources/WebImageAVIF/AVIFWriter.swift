@@ -7,10 +7,10 @@ final class AVIFWriter {
     private let encoder: UnsafeMutablePointer<avifEncoder>
     private let options: ImageEncodeOptions
 
-    /// Durations of frames are counted in thousandths of a second.
+    /// The unit of frame durations: milliseconds.
     static let ticksPerSecond = 1000
 
-    /// - Parameter keyFrameInterval: the most frames from one that stands alone to the next, of a sequence; nil for a still picture.
+    /// - Parameter keyFrameInterval: the maximum number of frames from one key frame to the next, for a sequence; nil for a still image.
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     init(_ options: ImageEncodeOptions, keyFrameInterval: Int32? = nil) throws(WebImageError) {
         guard let encoder = avifEncoderCreate() else { throw WebImageError(.outOfMemory, "no memory to encode AVIF") }
@@ -28,14 +28,14 @@ final class AVIFWriter {
 
     deinit { avifEncoderDestroy(encoder) }
 
-    /// Of 0 (slow) ... 10.
+    /// The encoder's speed, 0 (slow) ... 10.
     private static let speed: Int32 = 7
-    /// From 7 on libaom encodes for real time, in which its version 3.6 crashes on small frames.
+    /// From speed 7 on libaom uses its real-time mode, in which version 3.6 crashes on small frames.
     private static let sequenceSpeed: Int32 = 6
 
     /// Encodes a frame.
     ///
-    /// - Parameter duration: in ticks; nil for a still picture.
+    /// - Parameter duration: in ticks; nil for a still image.
     /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``.
     func add(_ rows: EncodableRows, duration: Int? = nil) throws(WebImageError) {
         let picture = try Self.picture(of: rows, options: options)
@@ -45,18 +45,18 @@ final class AVIFWriter {
         try Self.check(avifEncoderAddImage(encoder, picture, ticks, avifAddImageFlags(flags.rawValue)))
     }
 
-    /// The file.
+    /// Returns the encoded file.
     func finish() throws(WebImageError) -> Data {
         var output = avifRWData()
         defer { avifRWDataFree(&output) }
         try Self.check(avifEncoderFinish(encoder, &output))
         guard let bytes = output.data, output.size > 0 else {
-            throw WebImageError(.encodingFailed, "AVIF: the encoder wrote nothing")
+            throw WebImageError(.encodingFailed, "AVIF: the encoder produced no data")
         }
         return Data(bytes: bytes, count: output.size)
     }
 
-    /// - Returns: a picture for the caller to destroy.
+    /// - Returns: an image that the caller has to destroy.
     private static func picture(
         of rows: EncodableRows,
         options: ImageEncodeOptions
@@ -70,7 +70,7 @@ final class AVIFWriter {
         )
         guard let picture = created else { throw WebImageError(.outOfMemory, "no memory to encode AVIF") }
         picture.pointee.yuvRange = AVIF_RANGE_FULL
-        // BT.709 primaries, sRGB's curve, and BT.601's matrix, or RGB as it is.
+        // BT.709 primaries, sRGB's curve, and BT.601's matrix, or RGB without a matrix.
         picture.pointee.colorPrimaries = 1
         picture.pointee.transferCharacteristics = 13
         picture.pointee.matrixCoefficients = options.isLossless ? 0 : 6

@@ -3,20 +3,19 @@ public import FoundationEssentials
 public import WebImageCodecs
 
 extension HEIFCoder {
-    /// HEIC, if the installed libheif has an encoder of HEVC (in Debian x265, in a package of its own in later versions).
+    /// Returns whether the format is HEIC and the installed libheif has an HEVC encoder (in Debian x265, a separate package in later versions).
     public func canEncode(to format: ImageFormat) -> Bool {
         HEIFLibrary.isReady && format == .heic && heif_have_encoder_for_format(heif_compression_HEVC) != 0
     }
 
-    /// Encodes a still picture of 8 bits, by ``ImageEncodeOptions/compressionQuality`` or without loss; alpha is kept, and the
-    /// orientation is applied to the pixels. Of an animation the image's own pixels are written.
+    /// Encodes a still image of 8 bits, by ``ImageEncodeOptions/compressionQuality`` or lossless; alpha is kept, and the orientation is applied to
+    /// the pixels. Of an animation only the image's own pixels are written.
     ///
-    /// From a quality of 0.9 on chroma is stored at full resolution, below at half. With ``ImageEncodeOptions/encodeEmbedThumbnail`` a
-    /// second, small picture is written that is marked as the thumbnail of the first, if that is bigger.
+    /// From a quality of 0.9 on chroma is stored at full resolution, below at half. With ``ImageEncodeOptions/encodeEmbedThumbnail`` a second, small
+    /// image is written as the thumbnail of the first, if that is larger.
     ///
-    /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``,
-    ///   ``WebImageError/Code/limitExceeded`` when the file cannot be made small enough,
-    ///   ``WebImageError/Code/unsupportedFormat`` for another format, or without an encoder.
+    /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``, ``WebImageError/Code/limitExceeded`` when the file cannot
+    ///   be made small enough, ``WebImageError/Code/unsupportedFormat`` for another format, or without an encoder.
     public func encode(
         _ image: Image,
         to format: ImageFormat,
@@ -52,7 +51,7 @@ extension HEIFCoder {
         profile.pointee.full_range_flag = 1
         settings.pointee.save_alpha_channel = rows.hasAlpha ? 1 : 0
         settings.pointee.output_nclx_profile = profile
-        // Otherwise no code points are written, for the sake of an old macOS, nor looked at when the picture is converted.
+        // Otherwise, as a workaround for an old macOS, libheif does not write code points, nor use them to convert the image.
         settings.pointee.macOS_compatibility_workaround_no_nclx_profile = 0
         try HEIFLibrary.check(heif_image_set_nclx_color_profile(picture, profile), encoding: true)
         var handle: OpaquePointer?
@@ -61,7 +60,7 @@ extension HEIFCoder {
             encoding: true
         )
         defer { heif_image_handle_release(handle) }
-        // A picture that fits into the box itself has none.
+        // An image that itself fits into the box has no thumbnail.
         if options.encodeEmbedThumbnail, Double(max(rows.width, rows.height)) > EXIFThumbnail.box.width {
             var thumbnail: OpaquePointer?
             let side = Int32(EXIFThumbnail.box.width)
@@ -85,7 +84,7 @@ extension HEIFCoder {
             heif_context_get_encoder_for_format(context, heif_compression_HEVC, &found),
             encoding: true
         )
-        guard let encoder = found else { throw WebImageError(.encodingFailed, "HEIF: there is no encoder") }
+        guard let encoder = found else { throw WebImageError(.encodingFailed, "HEIF: no HEVC encoder is available") }
         do throws(WebImageError) {
             let quality = options.compressionQuality.isNaN ? 1 : min(max(options.compressionQuality, 0), 1)
             if options.isLossless {
@@ -97,7 +96,7 @@ extension HEIFCoder {
                 )
             }
             let isSharp = options.isLossless || quality >= sharpChromaQuality
-            // Another encoder than x265 may not know it.
+            // Encoders other than x265 may not know it.
             _ = heif_encoder_set_parameter_string(encoder, "chroma", isSharp ? "444" : "420")
             return encoder
         } catch {

@@ -2,10 +2,10 @@ public import FoundationEssentials
 public import WebImageCodecs
 
 extension HEIFCoder {
-    /// What a decode takes: libheif decodes the whole picture and makes planes of RGB of all of it, whatever the size that is wanted. Reads
-    /// the boxes and the codecs' own headers.
+    /// Returns the memory cost of a decode: libheif decodes the whole image and converts all of it to RGB planes, whatever the requested size. Cost:
+    /// reads the boxes and the codecs' bitstream headers.
     ///
-    /// - Throws: what ``decode(_:options:)`` throws for the header, ``WebImageError/Code/limitExceeded`` among it for more bytes than
+    /// - Throws: the errors of ``decode(_:options:)`` for the header, including ``WebImageError/Code/limitExceeded`` for more bytes than
     ///   ``ImageLimits/maximumDecodedByteCount``.
     public func memoryNeed(
         of data: Data,
@@ -28,7 +28,7 @@ extension HEIFCoder {
                 plan: plan,
                 options: options
             )
-            // The codec's memory is free again when rows are read.
+            // The codec's memory is released before rows are read.
             let reading = DecodeMemoryNeed(assembly, decoder: file.planeByteCount + (1 << 20))
             let more = max(file.memoryNeed - reading.totalByteCount, 0)
             return DecodeMemoryNeed(assembly, decoder: file.planeByteCount + (1 << 20) + more)

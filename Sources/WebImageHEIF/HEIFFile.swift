@@ -2,7 +2,7 @@ import CHEIF
 import FoundationEssentials
 import WebImageCodecs
 
-/// An opened HEIF file and its primary picture. For one thread; the bytes must stay where they are as long as it lives.
+/// An opened HEIF file and its primary image. For one thread; the bytes must stay at their address as long as it lives.
 final class HEIFFile {
     private let context: OpaquePointer
     let handle: OpaquePointer
@@ -10,7 +10,7 @@ final class HEIFFile {
     private let pictures: HEIFPictures
     let properties: ImageProperties
     let isPremultiplied: Bool
-    /// An ICC profile, unless the code points say more.
+    /// The ICC profile, unless code points have precedence.
     let colorProfile: Data?
     let color: SourceColor
 
@@ -42,8 +42,8 @@ final class HEIFFile {
         }
         self.context = context
         self.limits = limits
-        // A grid says its size a second time, where only libheif looks: it must not be bigger than the boxes said. Those of the file
-        // and of the upright image may have their sides exchanged.
+        // A grid repeats its size in data that only libheif reads; it must not be larger than in the boxes. The sides of the stored and the upright
+        // image may be swapped.
         let width = max(properties.width, Int(heif_image_handle_get_ispe_width(handle)))
         let height = max(properties.height, Int(heif_image_handle_get_ispe_height(handle)))
         Self.limit(context, width: width, height: height, limits)
@@ -54,11 +54,11 @@ final class HEIFFile {
         heif_context_free(context)
     }
 
-    /// Checks what is taken while the picture is decoded.
+    /// Checks the memory of a decode against the limits.
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/badImageData``.
     func checkBeforeDecoding() throws(WebImageError) {
-        // As it is stored, of which a crop may leave little.
+        // The stored size, of which a crop may leave little.
         let width = Int(heif_image_handle_get_ispe_width(handle))
         let height = Int(heif_image_handle_get_ispe_height(handle))
         let (count, overflow) = max(width, 1).multipliedReportingOverflow(by: max(height, 1))
@@ -70,12 +70,12 @@ final class HEIFFile {
         try limits.check(decodedByteCount: pictureByteCount)
     }
 
-    /// Bytes that libheif and the codec take at their peak.
+    /// The peak number of bytes that libheif and the codec need.
     var memoryNeed: Int { pictureByteCount + (1 << 20) }
 
-    /// Those of them that the picture's size is the reason for. What it is made of may be bigger than itself, and so may its alpha.
+    /// The part of that memory which depends on the image's size. Its source images, and its alpha, may be larger than the image.
     private var pictureByteCount: Int {
-        // Sides may be exchanged in one of both.
+        // The sides may be swapped in one of both.
         let stored = Int(heif_image_handle_get_ispe_width(handle)) * Int(heif_image_handle_get_ispe_height(handle))
         return pictures.byteCount(
             pixelCount: max(stored, properties.width * properties.height),
@@ -84,7 +84,7 @@ final class HEIFFile {
         )
     }
 
-    /// Bytes of the planes that libheif makes, and of which rows are read.
+    /// The number of bytes of the planes that libheif produces and from which rows are read.
     var planeByteCount: Int {
         properties.width * properties.height * (properties.hasAlpha ? 4 : 3) * (properties.bitsPerComponent > 8 ? 2 : 1)
     }
@@ -94,17 +94,17 @@ final class HEIFFile {
         _ context: OpaquePointer,
         _ limits: ImageLimits
     ) throws(WebImageError) -> OpaquePointer {
-        // Of each image by its boxes; smaller once it is known which one is decoded.
+        // For each image by its boxes; lower once the image to decode is known.
         let side = min(max(limits.maximumSideLength, 0), 65_536)
         limit(context, width: side, height: side, limits)
-        // As many pictures are decoded at a time as there are processors.
+        // Decoding threads are unnecessary: as many images are decoded at the same time as there are processors.
         heif_context_set_max_decoding_threads(context, 0)
         try HEIFLibrary.check(
             heif_context_read_from_memory_without_copy(context, bytes.baseAddress, bytes.count, nil)
         )
         var handle: OpaquePointer?
         try HEIFLibrary.check(heif_context_get_primary_image_handle(context, &handle))
-        guard let handle else { throw WebImageError(.badImageData, "HEIF: the file has no picture") }
+        guard let handle else { throw WebImageError(.badImageData, "HEIF: the file has no image") }
         return handle
     }
 
@@ -149,7 +149,7 @@ final class HEIFFile {
         let width = Int(heif_image_handle_get_width(handle))
         let height = Int(heif_image_handle_get_height(handle))
         try limits.check(width: width, height: height)
-        // The stored picture, of which a crop may leave little.
+        // The stored size, of which a crop may leave little.
         try limits.check(
             width: Int(heif_image_handle_get_ispe_width(handle)),
             height: Int(heif_image_handle_get_ispe_height(handle))

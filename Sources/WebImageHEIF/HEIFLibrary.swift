@@ -1,9 +1,9 @@
 import CHEIF
 import WebImageCodecs
 
-/// What concerns libheif as a whole.
+/// Functions for libheif as a whole.
 enum HEIFLibrary {
-    /// Loads its plug-ins, once: codecs may lie in files of their own.
+    /// Loads libheif's plug-ins, once: codecs may be in separate files.
     static let isReady: Bool = heif_init(nil).code == heif_error_Ok
 
     static func error(_ error: heif_error, encoding: Bool = false) -> WebImageError {

@@ -1,23 +1,23 @@
 import WebImageCodecs
 
-/// What the codecs' own headers say of all pictures of a file.
+/// The sizes in the bitstream headers of all images of a file.
 ///
-/// libheif looks at sizes in boxes, and its codecs take memory for what they are told in the pictures themselves.
+/// libheif checks sizes in boxes, but its codecs allocate memory by the sizes in the bitstreams.
 struct HEIFPictures {
     let coded: [CodedPicture]
-    /// The sizes that boxes tell.
+    /// The sizes in the boxes.
     private let sizes: [(width: Int, height: Int)]
-    /// Whether there are pictures that are made of others: they are there besides what they are made of.
+    /// A Boolean value that indicates whether the file has derived images, which are held in memory in addition to their sources.
     private let isDerived: Bool
-    /// The pixels of those of which others are made.
+    /// The number of pixels of derived images that are sources of others.
     private let nestedPixelCount: Int
-    /// Bytes of the data of the picture that has the most.
+    /// The largest number of bytes of an image's data.
     private let dataByteCount: Int
 
-    /// Reads the parameter sets and sequence headers, which may stand in properties and in pictures.
+    /// Reads the parameter sets and sequence headers, which may be in properties and in image data.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData``; ``WebImageError/Code/limitExceeded`` for a picture that has more pixels than are
-    ///   allowed, and when too many are decoded for one that is made of others.
+    /// - Throws: ``WebImageError/Code/badImageData``; ``WebImageError/Code/limitExceeded`` for an image with more pixels than the limits allow, and
+    ///   for a derived image whose sources have too many.
     init(_ bytes: UnsafeRawBufferPointer, _ limits: ImageLimits) throws(WebImageError) {
         let reader = ByteReader(bytes)
         let pictures = try ISOPictures(reader, types: Self.coded.union(HEIFWork.derived))
@@ -38,9 +38,9 @@ struct HEIFPictures {
             }
         }
         for picture in found { try limits.check(width: max(picture.width, 1), height: max(picture.height, 1)) }
-        // Each is looked for among the sizes of the boxes.
+        // Each is searched for among the sizes of the boxes.
         guard found.count <= Self.mostSizes else {
-            throw WebImageError(.badImageData, "HEIF: the file has pictures of too many sizes")
+            throw WebImageError(.badImageData, "HEIF: the file has images of too many sizes")
         }
         (coded, self.sizes) = (Array(found), sizes)
         var work = try HEIFWork(pictures, reader)
@@ -52,17 +52,17 @@ struct HEIFPictures {
         }
     }
 
-    /// Bytes that libheif and the codec take at their peak for a picture of so many pixels, as measured with libheif 1.15 and 1.23.
+    /// Returns the peak number of bytes that libheif and the codec need for an image of so many pixels, as measured with libheif 1.15 and 1.23.
     ///
-    /// While it is decoded these are the planes of the codec, a copy of them, what the codec knows of blocks and its data three times; while
-    /// colours are converted, the copy and the planes of RGB. Alpha is decoded when colours have been. What is made of other pictures
-    /// is there as a whole while one of them is decoded.
+    /// During decoding these are the codec's planes, a copy of them, the codec's block data and three times the image's data; during colour
+    /// conversion, the copy and the RGB planes. Alpha is decoded after the colours. A derived image is held as a whole while each of its sources is
+    /// decoded.
     func byteCount(pixelCount: Int, hasAlpha: Bool, isDeep: Bool) -> Int {
         let samples = coded.map(\.samplesPerTwoPixels).max() ?? 6
         let bytes = isDeep || coded.contains { $0.bitsPerSample > 8 } ? 2 : 1
         // In quarters of a byte for each pixel.
         let decoding = (hasAlpha ? 3 : 2) * 2 * samples * bytes + 7
-        // Grey becomes planes of RGB twice, and the picture may be one of several that is grey.
+        // Grey is converted to RGB planes twice, and the grey image may be one of several.
         let isGray = coded.contains { $0.samplesPerTwoPixels == 2 }
         let planes = max(2 * samples + (hasAlpha ? 20 : 12), isGray ? (hasAlpha ? 32 : 24) : 0)
         let converting = (planes + 1) * bytes
@@ -73,8 +73,8 @@ struct HEIFPictures {
             + memory(besides: pixelCount)
     }
 
-    /// Bytes that decoding the biggest picture takes besides: all of it if that has more pixels than are known of, its planes with
-    /// grain if it has such.
+    /// Returns the additional number of bytes for decoding the largest image: its planes if it has more pixels than stated, and those for film grain
+    /// if it has any.
     func memory(besides pixelCount: Int) -> Int {
         coded.reduce(0) { most, picture in
             // Codecs work in blocks of up to 64 by 64.
@@ -88,7 +88,7 @@ struct HEIFPictures {
     private static let coded: Set<UInt32> = [fourCC("hvc1"), fourCC("hev1"), fourCC("av01")]
     private static let mostSizes = 1000
 
-    /// The pictures that a property tells of.
+    /// Returns the images that a property describes.
     static func pictures(in property: ISOBox, _ reader: ByteReader) -> [CodedPicture] {
         switch property.type {
         case fourCC("hvcC"): return HEVCSize.pictures(inConfiguration: property, reader)
@@ -99,11 +99,10 @@ struct HEIFPictures {
         }
     }
 
-    /// Checks what decoders take before anything is decoded: planes for the whole picture, however small its parts are, and
-    /// for each part.
+    /// Checks the decoders' memory before decoding: planes for the whole image, even if its parts are smaller, and for each part.
     ///
-    /// - Throws: ``WebImageError/Code/limitExceeded``; ``WebImageError/Code/badImageData`` for a picture that is bigger than any
-    ///   that the boxes know, as it could not be used.
+    /// - Throws: ``WebImageError/Code/limitExceeded``; ``WebImageError/Code/badImageData`` for an image that is larger than any in the boxes, as it
+    ///   would be unusable.
     func check(pixelCount: Int, hasAlpha: Bool, _ limits: ImageLimits) throws(WebImageError) {
         for picture in coded {
             let planes = max(picture.planeByteCount, picture.planeByteCount(pixelCount: pixelCount))
@@ -112,7 +111,7 @@ struct HEIFPictures {
             // Codecs work in blocks of up to 64 by 64.
             let isKnown = sizes.contains { picture.width < $0.width + 64 && picture.height < $0.height + 64 }
             guard isKnown else {
-                throw WebImageError(.badImageData, "HEIF: the picture has not the size that the file says")
+                throw WebImageError(.badImageData, "HEIF: the image's size differs from the size in the boxes")
             }
         }
     }

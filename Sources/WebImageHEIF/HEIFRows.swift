@@ -3,7 +3,7 @@ import CPixels
 import FoundationEssentials
 import WebImageCodecs
 
-/// The rows of a decoded picture, out of planes of RGB: libheif would interleave the whole picture, and have it two or three times then.
+/// Reads the rows of a decoded image from RGB planes. If libheif interleaved them, it would hold the whole image two or three times.
 final class HEIFRows: ScanlineSource {
     private struct Plane {
         let base: UnsafePointer<UInt8>
@@ -18,20 +18,19 @@ final class HEIFRows: ScanlineSource {
     let color: SourceColor?
 
     private let image: OpaquePointer
-    /// Red, green, blue, and alpha if there is any.
+    /// The planes of red, green, blue, and alpha if there is any.
     private let planes: [Plane]
-    /// The biggest number there is.
+    /// The largest sample value.
     private let most: UInt32
     private let hasAlpha: Bool
     private let isPremultiplied: Bool
-    /// A row of samples as they are decoded, where they are converted.
+    /// A row of decoded samples, if they are converted.
     private let interleaved: ScratchBuffer?
     private var nextRow = 0
 
-    /// Decodes.
+    /// Decodes the image.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
-    ///   ``WebImageError/Code/outOfMemory``.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     init(_ file: HEIFFile, options: ImageDecodeOptions) throws(WebImageError) {
         let properties = file.properties
         width = properties.width
@@ -69,11 +68,11 @@ final class HEIFRows: ScanlineSource {
     private static func decode(_ handle: OpaquePointer) throws(WebImageError) -> OpaquePointer {
         var image: OpaquePointer?
         try HEIFLibrary.check(heif_decode_image(handle, &image, heif_colorspace_RGB, heif_chroma_444, nil))
-        guard let image else { throw WebImageError(.badImageData, "HEIF: the file has no picture") }
+        guard let image else { throw WebImageError(.badImageData, "HEIF: the file has no image") }
         return image
     }
 
-    /// - Throws: ``WebImageError/Code/badImageData`` where planes are not what was planned for, which is what the boxes said.
+    /// - Throws: ``WebImageError/Code/badImageData`` if the planes differ from the boxes, for which the decode was planned.
     private static func planes(
         of image: OpaquePointer,
         hasAlpha: Bool,
@@ -89,9 +88,9 @@ final class HEIFRows: ScanlineSource {
                 Int(heif_image_get_width(image, channel)) == width,
                 Int(heif_image_get_height(image, channel)) == height,
                 Int(stride) >= width * (bits > 8 ? 2 : 1)
-            else { throw WebImageError(.badImageData, "HEIF: the picture has not the size that the file says") }
+            else { throw WebImageError(.badImageData, "HEIF: the image's size differs from the size in the boxes") }
             guard bits <= 16, bits == planes.first?.bits ?? bits else {
-                throw WebImageError(.badImageData, "HEIF: the picture's alpha has not as many bits as its colours")
+                throw WebImageError(.badImageData, "HEIF: alpha and colours have different bit depths")
             }
             planes.append(Plane(base: base, bytesPerRow: Int(stride), bits: bits))
         }
@@ -100,7 +99,7 @@ final class HEIFRows: ScanlineSource {
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         guard count >= 0, count <= height - nextRow else {
-            throw WebImageError(.badImageData, "more rows were asked for than the picture has")
+            throw WebImageError(.badImageData, "more rows requested than the image has")
         }
         for row in 0..<count {
             let target = base + row * bytesPerRow
@@ -143,13 +142,13 @@ final class HEIFRows: ScanlineSource {
         UnsafeRawPointer(planes[plane].base + row * planes[plane].bytesPerRow)
     }
 
-    /// Those of 8 bits are there already.
+    /// Converts a row to bytes; rows of 8 bits are already in place.
     private func handBytes(_ samples: UnsafeRawPointer, _ row: UnsafeMutablePointer<UInt8>) {
         if most > 255 {
             let shorts = samples.assumingMemoryBound(to: UInt16.self)
             cpixels_shorts_to_levels(shorts, row, width * planes.count, most)
         }
-        // The order of the colours does not matter to it.
+        // The function does not depend on the order of the colours.
         if hasAlpha, isPremultiplied { cpixels_unpremultiply_bgra_to_bgra(row, row, width) }
     }
 

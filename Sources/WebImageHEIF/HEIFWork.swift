@@ -1,9 +1,9 @@
 import WebImageCodecs
 
-/// How many pixels are decoded for the pictures of a file, some of which are made of others: a grid may name one tile thousands of times,
+/// Computes how many pixels are decoded for the images of a file, some of which are derived from others: a grid may name one tile thousands of times,
 /// or itself.
 struct HEIFWork {
-    /// What is decoded for an item, and how deep libheif calls itself for it.
+    /// The pixels that are decoded for an item, and the depth of libheif's recursion.
     private struct Cost {
         var pixels: Double
         var depth = 1
@@ -15,24 +15,24 @@ struct HEIFWork {
     }
 
     private static let deepest = 16
-    /// The pictures that others are made of.
+    /// The types of derived images.
     static let derived: Set<UInt32> = [fourCC("grid"), fourCC("iovl"), fourCC("iden")]
 
-    /// What each item is made of, its alpha too.
+    /// The sources of each item, including its alpha.
     private var parts: [Int: [Int]] = [:]
-    /// What each item is made of, without alpha.
+    /// The sources of each item, without alpha.
     private var sources: [Int: [Int]] = [:]
     private let types: [Int: UInt32]
-    /// The pixels of each item itself.
+    /// The pixels of each item, without those of its sources.
     private var own: [Int: Double] = [:]
     private var states: [Int: State] = [:]
 
-    /// - Parameter pictures: with those of ``derived``.
+    /// - Parameter pictures: the images, including those of ``derived`` types.
     /// - Throws: ``WebImageError/Code/badImageData``.
     init(_ pictures: ISOPictures, _ reader: ByteReader) throws(WebImageError) {
         types = pictures.itemTypes
         let properties = pictures.properties.map { Self.pixels(of: HEIFPictures.pictures(in: $0, reader)) }
-        // Items may have the same data, which is looked at once.
+        // Items may share data, which is read once.
         var pixels: [ISOPictures.Sample: Double] = [:]
         for sample in pictures.samples {
             try pictures.withBytes(of: sample) { pixels[sample] = Self.pixels(of: sample.type, $0) }
@@ -49,16 +49,16 @@ struct HEIFWork {
         }
     }
 
-    /// - Throws: ``WebImageError/Code/limitExceeded``; ``WebImageError/Code/badImageData`` for pictures that are made of themselves, or of what
-    ///   is no picture.
+    /// - Throws: ``WebImageError/Code/limitExceeded``; ``WebImageError/Code/badImageData`` for images that are derived from themselves, or from items
+    ///   that are not images.
     mutating func check(_ limits: ImageLimits) throws(WebImageError) {
-        // libheif takes for granted that there is a picture, and ends the process where there is none.
+        // libheif assumes that each source is an image, and ends the process otherwise.
         for (item, sources) in sources where types[item].map(Self.derived.contains) ?? true {
             guard sources.allSatisfy({ types[$0] != nil }) else {
-                throw WebImageError(.badImageData, "HEIF: a picture is made of something that is none")
+                throw WebImageError(.badImageData, "HEIF: an image is derived from an item that is not an image")
             }
         }
-        // A grid of as few tiles as will do has less than four times the pixels that are seen of it.
+        // A grid without superfluous tiles has less than four times its visible pixels.
         let (product, overflow) = max(limits.maximumPixelCount, 0).multipliedReportingOverflow(by: 4)
         let most = overflow ? Int.max : product
         for item in Set(parts.keys).union(own.keys) {
@@ -69,7 +69,7 @@ struct HEIFWork {
         }
     }
 
-    /// The pixels of grids and overlays that other pictures are made of, or are the alpha of: libheif holds them besides those.
+    /// The pixels of grids and overlays that are sources or alpha of other images: libheif holds them in addition to those.
     var nestedPixelCount: Double {
         let nested = Set(parts.values.joined()).filter { types[$0].map(Self.derived.contains) ?? true }
         return nested.reduce(0) { $0 + (own[$1] ?? 0) }
@@ -78,7 +78,7 @@ struct HEIFWork {
     private mutating func cost(of item: Int, depth: Int) throws(WebImageError) -> Cost {
         var cost = Cost(pixels: own[item] ?? 0)
         switch states[item] {
-        case .begun: throw WebImageError(.badImageData, "HEIF: a picture is made of itself")
+        case .begun: throw WebImageError(.badImageData, "HEIF: an image is derived from itself")
         case .known(let known): cost = known
         case nil:
             guard depth < Self.deepest else { break }
@@ -91,7 +91,7 @@ struct HEIFWork {
             states[item] = .known(cost)
         }
         guard depth + cost.depth <= Self.deepest else {
-            throw WebImageError(.badImageData, "HEIF: its pictures are nested too deeply")
+            throw WebImageError(.badImageData, "HEIF: derived images are nested too deeply")
         }
         return cost
     }
@@ -100,7 +100,7 @@ struct HEIFWork {
         pictures.reduce(0) { max($0, Double($1.width) * Double($1.height)) }
     }
 
-    /// Of the canvas of derived pictures, which say their size themselves, and of coded ones as often as they are there.
+    /// Returns the pixels of the canvas for derived images, which state their size; for coded ones, those of all coded images in the data.
     private static func pixels(of type: UInt32, _ bytes: UnsafeRawBufferPointer) -> Double {
         switch type {
         case fourCC("grid"): canvas(bytes, after: 4)
@@ -141,13 +141,13 @@ struct HEIFWork {
                     parts[item, default: []].append(other)
                     sources[item, default: []].append(other)
                 }
-                // That of alpha says whose it is.
+                // The alpha's reference names its image.
                 if reference.type == fourCC("auxl") { parts[other, default: []].append(item) }
             }
         }
     }
 
-    /// Parameter sets that stand in properties.
+    /// Reads parameter sets that are in properties.
     private mutating func readAssociations(_ box: ISOBox, _ reader: ByteReader, _ properties: [Double]) {
         var offset = box.content.lowerBound + 8
         guard let version = reader.byte(box.content.lowerBound), let flags = reader.byte(box.content.lowerBound + 3),

@@ -1,8 +1,8 @@
 import WebImageCodecs
 
-/// What HEVC pictures are by their own headers.
+/// Parses the bitstream headers of HEVC images.
 enum HEVCSize {
-    /// The sequence parameter sets of a configuration record.
+    /// Returns the sequence parameter sets of a configuration record.
     static func pictures(inConfiguration box: ISOBox, _ reader: ByteReader) -> [CodedPicture] {
         var pictures: [CodedPicture] = []
         guard let arrays = reader.byte(box.content.lowerBound + 22) else { return [] }
@@ -14,7 +14,7 @@ enum HEVCSize {
                 guard let length = reader.bigEndian16(offset), offset + 2 + length <= box.content.upperBound,
                     let unit = reader.slice(offset + 2, length)
                 else { return pictures }
-                // The kind that the record names is not what the decoder goes by.
+                // Decoders ignore the type that the record states.
                 if kind & 0x3F == 33 || isSequence(unit), let picture = picture(ofSequence: unit) {
                     pictures.append(picture)
                 }
@@ -24,7 +24,7 @@ enum HEVCSize {
         return pictures
     }
 
-    /// Those among the units of a picture, each of which stands after four bytes that tell its length.
+    /// Returns the sequence parameter sets among the units of an image, each of which follows its length in four bytes.
     static func pictures(inUnits bytes: UnsafeRawBufferPointer) -> [CodedPicture] {
         let reader = ByteReader(bytes)
         var pictures: [CodedPicture] = []
@@ -36,13 +36,13 @@ enum HEVCSize {
         return pictures
     }
 
-    /// How many pictures begin among the units of one: decoders decode all of them.
+    /// Returns the number of images that begin among the units of one: decoders decode all of them.
     static func pictureCount(inUnits bytes: UnsafeRawBufferPointer) -> Int {
         let reader = ByteReader(bytes)
         var count = 0
         var offset = 0
         while let length = reader.bigEndian32(offset), let unit = reader.slice(offset + 4, Int(length)) {
-            // Slices are of kinds below 32; the first of a picture says so in its first bit.
+            // Slices have types below 32; the first bit of a slice marks the first one of an image.
             if unit.count > 2, unit[0] >> 1 & 0x3F < 32, unit[2] & 0x80 != 0 { count += 1 }
             offset += 4 + Int(length)
         }
@@ -53,10 +53,10 @@ enum HEVCSize {
         unit.first.map { $0 >> 1 & 0x3F == 33 } ?? false
     }
 
-    /// Nil when the unit ends before the size; where only the rest is missing, it counts as the greatest.
+    /// Returns nil when the unit ends before the size; if only the rest is missing, the most expensive format is assumed.
     static func picture(ofSequence unit: UnsafeRawBufferPointer) -> CodedPicture? {
         var bits = BitReader(withoutStops(unit))
-        // Two bytes are the unit's header, then four bits are the parameter set of films.
+        // The unit's header has two bytes; the ID of the video parameter set has four bits.
         guard bits.skip(16 + 4), let layers = bits.read(3), bits.skip(1), bits.skip(88 + 8) else { return nil }
         if layers > 0 {
             var present: [(profile: Bool, level: Bool)] = []
@@ -86,7 +86,7 @@ enum HEVCSize {
         return max(luma, chroma) + 8
     }
 
-    /// The bytes of a unit, without the bytes 3 that keep start codes out of it. What is looked for lies near the beginning.
+    /// Returns the start of a unit, without emulation prevention bytes (3). The fields to read are near the beginning.
     private static func withoutStops(_ unit: UnsafeRawBufferPointer) -> [UInt8] {
         var bytes: [UInt8] = []
         var zeros = 0

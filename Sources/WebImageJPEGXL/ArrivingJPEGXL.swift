@@ -2,7 +2,7 @@ import CJPEGXL
 import FoundationEssentials
 import WebImageCodecs
 
-/// A JPEG XL picture, or the first frame of an animation, while it arrives.
+/// An incremental decoder of a JPEG XL image, or of the first frame of an animation.
 final class ArrivingJPEGXL: ArrivingPicture {
     private let options: ImageDecodeOptions
     private(set) var properties: ImageProperties?
@@ -10,14 +10,14 @@ final class ArrivingJPEGXL: ArrivingPicture {
     private var events: JPEGXLEvents?
     private var work: Work?
 
-    /// What there is from the end of the header on.
+    /// The state from the end of the header on.
     private struct Work {
         var plan: DecodePlan
         let pixels: JPEGXLPixels
         let decoder: JPEGXLDecoder
         let picture: RawPicture
         var isDone = false
-        /// Whether something was decoded since the picture was last made visible.
+        /// A Boolean value that indicates whether data was decoded since the last flush to the image.
         var isNew = false
         var isVisible = false
     }
@@ -27,7 +27,7 @@ final class ArrivingJPEGXL: ArrivingPicture {
     func advance(_ data: Data, isFinished: Bool) throws(WebImageError) -> Bool {
         let events = try openedEvents()
         events.offer(data)
-        // The bytes are not kept until more come.
+        // The bytes are not kept until the next call.
         defer { events.offer(Data()) }
         if work == nil {
             guard try readHeader(events) else { return !isFinished }
@@ -60,15 +60,15 @@ final class ArrivingJPEGXL: ArrivingPicture {
         return false
     }
 
-    /// - Returns: nil when the picture must be whole.
+    /// - Returns: nil when the image must be complete.
     private func begin(_ events: JPEGXLEvents) throws(WebImageError) -> Work? {
         let properties = header.properties
-        // How many bytes each frame may have is known when all frames have been counted.
+        // The byte limit of a frame is known when all frames have been counted.
         let isSettled = !(header.isAnimated && options.scaleDownLimitBytes > 0)
         let plan = try DecodePlan.early(for: properties, options: options, isSettled: isSettled)
         let pixels = try JPEGXLPixels(header, options: options)
         let byteCount = RawPicture.byteCount(width: pixels.width, height: pixels.height, layout: pixels.layout)
-        // Previews are made of rows of bytes.
+        // Previews need 8-bit rows.
         guard isSettled, let plan, pixels.layout != .rgbaFloat, byteCount <= options.limits.maximumDecodedByteCount
         else { return nil }
         let decoder = JPEGXLDecoder(arriving: events, pixels: pixels, limits: options.limits)
@@ -81,7 +81,7 @@ final class ArrivingJPEGXL: ArrivingPicture {
         return Work(plan: plan, pixels: pixels, decoder: decoder, picture: picture)
     }
 
-    /// Compares what the whole file says with what was made of its beginning.
+    /// Compares the contents of the complete file with those of its beginning.
     private func finish(_ data: Data) throws(WebImageError) -> Bool {
         guard let work, work.isDone else { return false }
         let wantsFrames = !options.decodeFirstFrameOnly
@@ -91,8 +91,8 @@ final class ArrivingJPEGXL: ArrivingPicture {
         return true
     }
 
-    /// What libjxl 0.7 takes to draw the blocks of XYB that have not come, smooth as they are, and what the preview made of them
-    /// takes: measured on pictures of 1 and 12 megapixels. Rows of other pictures are drawn as they come.
+    /// The time that libjxl 0.7 needs to render the missing blocks of XYB, although they are smooth, plus the preview's own: measured on images of 1
+    /// and 12 megapixels. Rows of other images are rendered as they are received.
     var missingPartPreviewCost: Double { work?.isDone == true || header.usesOriginalColors ? 0 : 1.25 }
 
     func preview(maximumPixelCount: Int) throws(WebImageError) -> Image? {
@@ -119,7 +119,7 @@ final class ArrivingJPEGXL: ArrivingPicture {
 
     func image() throws(WebImageError) -> Image {
         guard let properties, let work else {
-            throw WebImageError(.badImageData, "JPEG XL: the file has no picture")
+            throw WebImageError(.badImageData, "JPEG XL: the file has no image")
         }
         work.picture.rowCount = work.picture.height
         return try work.picture.image(properties: properties, plan: work.plan, options: options)

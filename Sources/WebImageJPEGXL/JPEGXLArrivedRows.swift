@@ -3,11 +3,10 @@ import Glibc
 import WebImageCodecs
 
 extension RawPicture {
-    /// Rows from the top in which no part is missing.
+    /// The number of rows from the top in which no part is missing.
     ///
-    /// Of a picture that is stored in squares, libjxl shows those that are there, and all others in one colour: that of the last
-    /// square, which comes last. It does not tell which they are. A square that really has that colour is taken for missing, which
-    /// does no more than to show its rows later.
+    /// In an image stored as squares, libjxl renders missing ones in one colour: that of the last square, which is decoded last. It does not report
+    /// which ones are missing. A square that really has that colour counts as missing, which only delays its rows.
     var arrivedRowCount: Int {
         let side = Self.smallestSquare
         let missing = [UInt8](UnsafeBufferPointer(start: pixel(width - 1, height - 1), count: layout.bytesPerPixel))
@@ -20,7 +19,7 @@ extension RawPicture {
         return height
     }
 
-    /// The standard has squares of this many pixels a side, and of two, four and eight times as many.
+    /// The smallest side of a square in pixels; the standard also has two, four and eight times as many.
     private static var smallestSquare: Int { 128 }
 
     private func pixel(_ column: Int, _ row: Int) -> UnsafeMutablePointer<UInt8> {
@@ -34,7 +33,7 @@ extension RawPicture {
     }
 }
 
-/// Rows with alpha taken out of their colours, as previews are made of; the decoder still needs them as they are.
+/// Rows with unpremultiplied alpha, as previews need them; the decoder still needs the premultiplied ones.
 final class StraightRows: ArrivedRows {
     private let picture: RawPicture
     private let pixels: JPEGXLPixels

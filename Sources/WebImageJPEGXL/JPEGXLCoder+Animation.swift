@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import WebImageCodecs
 
 extension JPEGXLCoder: AnimatedImageCoder {
-    /// Opens an animation: steps through the headers of its frames.
+    /// Opens an animation by reading the headers of its frames.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     public func animation(
@@ -15,12 +15,12 @@ extension JPEGXLCoder: AnimatedImageCoder {
 
 /// The frames of a JPEG XL file.
 ///
-/// Holds the encoded bytes and one decoder, which composes the frames. In order each is decoded once; a step back begins at the first
-/// frame again, of which libjxl decodes what the one asked for is made of.
+/// Holds the encoded bytes and one decoder, which composes the frames. In order, each frame is decoded once. A step back restarts at the first frame,
+/// and libjxl decodes the frames on which the requested one depends.
 final class JPEGXLAnimation: MeasuredAnimation {
     private struct State {
         var decoder: JPEGXLDecoder?
-        /// The frame that the decoder comes to next.
+        /// The next frame of the decoder.
         var next = 0
     }
 
@@ -56,7 +56,7 @@ final class JPEGXLAnimation: MeasuredAnimation {
     func duration(at index: Int) -> Double { durations.indices.contains(index) ? durations[index] : 0 }
 
     func releaseDecoder() {
-        // It goes outside the lock.
+        // Released outside the lock.
         let former = state.withLock { state in
             defer { state = State() }
             return state.decoder
@@ -66,7 +66,7 @@ final class JPEGXLAnimation: MeasuredAnimation {
 
     func frame(at index: Int) throws(WebImageError) -> Image {
         guard index >= 0, index < frameCount else {
-            throw WebImageError(.badImageData, "there is no frame \(index) in an animation of \(frameCount)")
+            throw WebImageError(.badImageData, "frame index \(index) is out of range (frame count \(frameCount))")
         }
         let image = try state.withLock { (state) throws(WebImageError) in try decode(index, &state) }
         var metadata = image.metadata
@@ -76,7 +76,7 @@ final class JPEGXLAnimation: MeasuredAnimation {
 
     private func decode(_ index: Int, _ state: inout State) throws(WebImageError) -> Image {
         let decoder = try decoder(at: index, &state)
-        // Until the frame is there, nobody knows where the decoder is.
+        // The state of the decoder is unknown until the frame is complete.
         state = State()
         let rows = JPEGXLRows(decoder, pixels: pixels, limits: options.limits)
         let image = try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)

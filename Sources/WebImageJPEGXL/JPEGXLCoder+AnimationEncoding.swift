@@ -3,14 +3,14 @@ public import FoundationEssentials
 public import WebImageCodecs
 
 extension JPEGXLCoder: AnimatedImageEncoder {
-    /// JPEG XL only.
+    /// Returns whether the format is JPEG XL.
     public func canEncodeAnimation(to format: ImageFormat) -> Bool { format == .jpegXL }
 
-    /// Encodes an animation, lossy by ``ImageEncodeOptions/compressionQuality`` or without loss, with alpha. Of each frame the
-    /// rectangle is stored that has changed.
+    /// Encodes an animation, lossy by ``ImageEncodeOptions/compressionQuality`` or lossless, with alpha. Each frame stores only the rectangle that
+    /// has changed.
     ///
-    /// Durations are stored in thousandths of a second; what is rounded off a frame is made up for by the next, so that each begins
-    /// within a thousandth of when it should. None is longer than 49 days.
+    /// Durations are stored in milliseconds. The rounding error of a frame is carried over to the next, so each begins within a millisecond of its
+    /// exact time. Durations are at most 49 days.
     public func encode(
         _ animation: any AnimatedImageProvider,
         to format: ImageFormat,

@@ -2,18 +2,17 @@ public import FoundationEssentials
 public import WebImageCodecs
 
 extension JPEGXLCoder {
-    /// JPEG XL only.
+    /// Returns whether the format is JPEG XL.
     public func canEncode(to format: ImageFormat) -> Bool { format == .jpegXL }
 
-    /// Encodes a still picture as a codestream of 8 bits, by ``ImageEncodeOptions/compressionQuality`` or without loss; alpha is kept
-    /// (libjxl 0.7 loses of it as of colours), and the orientation is applied to the pixels. Of an animation the image's own pixels
-    /// are written.
+    /// Encodes a still image as a codestream of 8 bits, by ``ImageEncodeOptions/compressionQuality`` or lossless. Alpha is kept (in lossy files
+    /// libjxl 0.7 encodes it lossily, like colours), and the orientation is applied to the pixels. Of an animation only the image's own pixels are
+    /// written.
     ///
     /// Quality follows cjxl: 1 is a distance of 0.1, 0.9 of 1 (no visible loss), 0 of 25.
     ///
-    /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``,
-    ///   ``WebImageError/Code/limitExceeded`` when the file cannot be made small enough,
-    ///   ``WebImageError/Code/unsupportedFormat`` for another format.
+    /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``, ``WebImageError/Code/limitExceeded`` when the file cannot
+    ///   be made small enough, ``WebImageError/Code/unsupportedFormat`` for another format.
     public func encode(
         _ image: Image,
         to format: ImageFormat,
@@ -35,7 +34,7 @@ extension JPEGXLCoder {
         return try writer.finish()
     }
 
-    /// cjxl's distance for a quality of 0...1.
+    /// Returns cjxl's distance for a quality of 0...1.
     static func distance(quality: Double) -> Float {
         let percent = quality.isNaN ? 100 : min(max(quality, 0), 1) * 100
         if percent >= 30 { return Float(0.1 + (100 - percent) * 0.09) }

@@ -2,15 +2,15 @@ public import FoundationEssentials
 public import WebImageCodecs
 
 extension JPEGXLCoder: ProgressiveImageCoder {
-    /// Whether the data starts as a codestream or a container of JPEG XL.
+    /// Returns whether the data starts as a codestream or a container of JPEG XL.
     public func canDecodeIncrementally(_ data: Data) -> Bool { canDecode(data) }
 
-    /// Begins a picture of which nothing is there yet.
+    /// Creates an incremental decoder.
     ///
-    /// A lossy picture is seen as a whole, coarse at first, from about a sixth of its bytes on; a lossless one as a whole if it was
-    /// written for that, and else from the top down. Of an animation the first frame is seen. Pictures whose colours need more
-    /// than 8 bits are not seen before they are whole. libjxl draws the whole picture for each preview, what is missing of a lossy one
-    /// too; therefore a load shows none of those before four fifths have come.
+    /// A lossy image appears as a whole, coarse at first, from about a sixth of its bytes on. A lossless one appears as a whole if it was encoded for
+    /// that, otherwise from the top down. Of an animation the first frame appears. Images whose colours need more than 8 bits have no previews.
+    /// libjxl renders the whole image for each preview, including the missing parts of a lossy one; loads therefore show no previews of lossy images
+    /// before four fifths of the bytes are received.
     public func makeProgressiveDecoder(options: ImageDecodeOptions) -> any ProgressiveImageDecoder {
         ArrivingPictureDecoder(ArrivingJPEGXL(options: options), coder: self, options: options)
     }

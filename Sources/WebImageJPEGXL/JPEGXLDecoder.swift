@@ -2,14 +2,14 @@ import CJPEGXL
 import FoundationEssentials
 import WebImageCodecs
 
-/// Decodes the frames of one file one after the other. For one thread at a time.
+/// Decodes the frames of one file in order. For one thread at a time.
 final class JPEGXLDecoder {
     private let events: JPEGXLEvents
     private let pixels: JPEGXLPixels
-    /// The profile of the pixels as they come; known once a frame was decoded.
+    /// The profile of the decoded pixels; known once a frame was decoded.
     private(set) var colorProfile: Data?
 
-    /// Whether an eighth of the size of the whole picture is there to be seen, and not only some parts of it.
+    /// A Boolean value that indicates whether the whole image is available at an eighth of its size, and not only some parts of it.
     private(set) var hasOverview = false
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
@@ -18,7 +18,7 @@ final class JPEGXLDecoder {
         self.pixels = pixels
     }
 
-    /// Goes on with events that have come to what the colours are.
+    /// Continues with events that have been read up to the colours.
     init(arriving events: JPEGXLEvents, pixels: JPEGXLPixels, limits: ImageLimits) {
         self.events = events
         self.pixels = pixels
@@ -28,7 +28,7 @@ final class JPEGXLDecoder {
     func rewind(toFrame index: Int) { events.rewind(toFrame: index) }
     func skip(_ count: Int) { events.skip(count) }
 
-    /// Reads up to what the colours are.
+    /// Reads up to the colours.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``.
     func readColors(_ limits: ImageLimits) throws(WebImageError) {
@@ -36,7 +36,7 @@ final class JPEGXLDecoder {
         settleColors(limits)
     }
 
-    /// Decodes the next frame, into memory of `bytesPerRow` bytes for each row, the last one too.
+    /// Decodes the next frame, into memory of `bytesPerRow` bytes for each row, including the last one.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``.
     func decode(into base: UnsafeMutableRawPointer, bytesPerRow: Int, limits: ImageLimits) throws(WebImageError) {
@@ -45,12 +45,12 @@ final class JPEGXLDecoder {
         }
     }
 
-    /// Makes the picture as far as it is there visible in its memory.
+    /// Renders the image decoded so far into its memory.
     ///
-    /// - Returns: whether there is anything to see.
+    /// - Returns: whether any pixels are available.
     func flush() -> Bool { JxlDecoderFlushImage(events.decoder) == JXL_DEC_SUCCESS }
 
-    /// Decodes of the next frame what is there, each time into the same memory.
+    /// Decodes the available data of the next frame, each time into the same memory.
     ///
     /// - Returns: whether the frame is complete.
     /// - Throws: ``WebImageError/Code/badImageData``.
@@ -69,7 +69,7 @@ final class JPEGXLDecoder {
                 guard JxlDecoderImageOutBufferSize(events.decoder, &format, &needed) == JXL_DEC_SUCCESS,
                     needed <= capacity,
                     JxlDecoderSetImageOutBuffer(events.decoder, &format, base, needed) == JXL_DEC_SUCCESS
-                else { throw WebImageError(.badImageData, "JPEG XL: a frame has not the size of the picture") }
+                else { throw WebImageError(.badImageData, "JPEG XL: a frame's size differs from the image's") }
             case JXL_DEC_FRAME_PROGRESSION: hasOverview = true
             case JXL_DEC_FULL_IMAGE:
                 straighten(base, bytesPerRow)
@@ -80,7 +80,7 @@ final class JPEGXLDecoder {
         return false
     }
 
-    private static var noPicture: WebImageError { WebImageError(.badImageData, "JPEG XL: the file has no picture") }
+    private static var noPicture: WebImageError { WebImageError(.badImageData, "JPEG XL: the file has no image") }
 
     private func settleColors(_ limits: ImageLimits) {
         if pixels.asksForSRGB {
@@ -88,7 +88,7 @@ final class JPEGXLDecoder {
             JxlColorEncodingSetToSRGB(&encoding, pixels.isGray ? 1 : 0)
             if JxlDecoderSetPreferredColorProfile(events.decoder, &encoding) == JXL_DEC_SUCCESS { return }
         }
-        // Where the file has code points, pixels come in their colours.
+        // If the file has code points, its pixels are decoded in those colours.
         guard pixels.color == nil else { return }
         colorProfile = JPEGXLHeader.profile(events.decoder, JXL_COLOR_PROFILE_TARGET_DATA, limits)
     }

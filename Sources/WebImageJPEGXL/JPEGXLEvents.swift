@@ -2,17 +2,17 @@ import CJPEGXL
 import FoundationEssentials
 import WebImageCodecs
 
-/// A decoder of libjxl that reads one file from memory and stops at events. For one thread at a time.
+/// A libjxl decoder that reads one file from memory and stops at events. For one thread at a time.
 ///
-/// The bytes are handed over anew for each step, since nothing promises that they stay where they are in between.
+/// The bytes are passed again for each step, since their address may change in between.
 final class JPEGXLEvents {
     let decoder: OpaquePointer
     private var data: Data
     private let wanted: Int32
     private var readCount = 0
-    /// The most bytes there have been.
+    /// The maximum number of bytes so far.
     private var readableCount: Int
-    /// A file can hold boxes without end, but not more events than this.
+    /// The number of events until the file is rejected: a file can contain endless boxes.
     private var eventsLeft: Int
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
@@ -31,23 +31,23 @@ final class JPEGXLEvents {
     /// Cannot fail before decoding has begun.
     private func configure() {
         _ = JxlDecoderSubscribeEvents(decoder, wanted)
-        // The assembler turns pictures.
+        // The assembler applies the orientation.
         _ = JxlDecoderSetKeepOrientation(decoder, 1)
     }
 
     deinit { JxlDecoderDestroy(decoder) }
 
-    /// No event comes of less than a byte.
+    /// Each event needs at least a byte.
     private static func mostEvents(_ byteCount: Int) -> Int { byteCount * 4 + 64 }
 
-    /// Takes the bytes that there are by now: at least as many as before, and the same so far. They are kept until the next call.
+    /// Sets the available bytes: at least as many as before, with the same beginning. They are kept until the next call.
     func offer(_ data: Data) {
         eventsLeft += max(data.count - readableCount, 0) * 4
         readableCount = max(data.count, readableCount)
         self.data = data
     }
 
-    /// Goes on to the next event.
+    /// Decodes up to the next event.
     ///
     /// - Throws: ``WebImageError/Code/badImageData`` for damaged data, and for data that ends too early.
     func next() throws(WebImageError) -> JxlDecoderStatus {
@@ -57,12 +57,12 @@ final class JPEGXLEvents {
         return status
     }
 
-    /// Goes on to the next event; nil when its bytes are not there.
+    /// Decodes up to the next event; returns nil when its bytes are not there.
     ///
     /// - Throws: ``WebImageError/Code/badImageData`` for damaged data.
     func nextIfThere() throws(WebImageError) -> JxlDecoderStatus? {
         eventsLeft -= 1
-        guard eventsLeft >= 0 else { throw WebImageError(.badImageData, "JPEG XL: the file does not come to an end") }
+        guard eventsLeft >= 0 else { throw WebImageError(.badImageData, "JPEG XL: too many boxes or frames") }
         let status = data.withUnsafeBytes { bytes -> JxlDecoderStatus in
             let rest = UnsafeRawBufferPointer(rebasing: bytes[min(readCount, bytes.count)...])
             let start = rest.baseAddress?.assumingMemoryBound(to: UInt8.self)
@@ -78,7 +78,7 @@ final class JPEGXLEvents {
         }
     }
 
-    /// Goes back to the beginning, and on to a frame without handing out those before it.
+    /// Goes back to the beginning, and skips to a frame without returning those before it.
     func rewind(toFrame index: Int) {
         // JxlDecoderRewind of libjxl 0.7 leaves the decoder at its end.
         JxlDecoderReset(decoder)
@@ -87,7 +87,7 @@ final class JPEGXLEvents {
         skip(index)
     }
 
-    /// Passes over frames; decodes of them only what later ones need.
+    /// Skips frames; decodes only those that later frames need.
     func skip(_ count: Int) {
         eventsLeft = Self.mostEvents(readableCount)
         if count > 0 { JxlDecoderSkipFrames(decoder, count) }

@@ -2,29 +2,29 @@ import CJPEGXL
 import FoundationEssentials
 import WebImageCodecs
 
-/// What a JPEG XL file says besides pixels.
+/// The contents of a JPEG XL file except pixels.
 struct JPEGXLHeader: Sendable {
     private(set) var properties = ImageProperties(format: .jpegXL, width: 0, height: 0)
     private(set) var isGray = false
     private(set) var isPremultiplied = false
-    /// Whether the pixels are stored in the colours that the file names, and not in XYB.
+    /// A Boolean value that indicates whether the pixels are stored in the colours that the file names, and not in XYB.
     private(set) var usesOriginalColors = false
-    /// By code points or figures; nil when a profile says it.
+    /// The colour space by code points or numbers; nil when a profile defines it.
     private(set) var color: SourceColor?
 
-    /// Bytes that libjxl takes while it decodes, at most.
+    /// The maximum number of bytes that libjxl allocates for a decode.
     private(set) var workByteCount = 0
 
     private var animation: JxlAnimationHeader?
-    /// Whether there may be several frames.
+    /// A Boolean value that indicates whether there may be several frames.
     var isAnimated: Bool { animation != nil }
 
-    /// Nothing is known yet: for ``read(_:_:_:)``.
+    /// Creates an empty header to be filled by ``read(_:_:_:)``.
     init() {}
 
     /// Reads the header.
     ///
-    /// - Parameter wantsFrames: whether to step through the headers of an animation's frames, at most as many as the limits allow.
+    /// - Parameter wantsFrames: also read the headers of an animation's frames, at most as many as the limits allow.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     init(_ data: Data, limits: ImageLimits, wantsFrames: Bool) throws(WebImageError) {
         let decoder = try JPEGXLEvents(
@@ -35,9 +35,9 @@ struct JPEGXLHeader: Sendable {
         if wantsFrames, let animation { try readFrames(decoder, animation, limits) }
     }
 
-    /// Reads what an event brings.
+    /// Reads the data of an event.
     ///
-    /// - Returns: whether that was all but the frames of an animation.
+    /// - Returns: whether everything except the frames of an animation has been read.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
     mutating func read(
         _ event: JxlDecoderStatus,
@@ -60,8 +60,8 @@ struct JPEGXLHeader: Sendable {
         }
     }
 
-    /// What libjxl 0.7 was seen to take for each pixel of colours in XYB: 3 to 20 bytes, by the way they were encoded, which no header
-    /// tells. It has no limit of its own, and asks nobody for most of its memory.
+    /// The memory of libjxl 0.7 for each pixel of XYB colours, as measured: 3 to 20 bytes, depending on the encoding, which no header states. It has
+    /// no limit, and most of its memory does not go through a custom allocator.
     private static let bytesOfXYB = 20
 
     private mutating func read(_ info: JxlBasicInfo) {
@@ -93,7 +93,7 @@ struct JPEGXLHeader: Sendable {
         }
     }
 
-    /// The ICC profile; nil without one, or when it is too long.
+    /// Returns the ICC profile; nil without one, or when it is too long.
     static func profile(_ decoder: OpaquePointer, _ target: JxlColorProfileTarget, _ limits: ImageLimits) -> Data? {
         var count = 0
         guard webimage_jxl_get_icc_profile_size(decoder, target, &count) == JXL_DEC_SUCCESS, count > 0,
@@ -136,7 +136,7 @@ struct JPEGXLHeader: Sendable {
 }
 
 extension SourceColor {
-    /// What libjxl calls a colour encoding.
+    /// Creates a colour space from libjxl's colour encoding.
     init(_ encoding: JxlColorEncoding) {
         let transfer: Transfer =
             switch encoding.transfer_function {
@@ -155,7 +155,7 @@ extension SourceColor {
         let points = [
             encoding.white_point_xy, encoding.primaries_red_xy, encoding.primaries_green_xy, encoding.primaries_blue_xy,
         ]
-        // Figures are rounded in the file's own way; those of names known elsewhere are told by their numbers.
+        // The file's numbers are rounded; named primaries use their exact numbers.
         let known: Int? =
             switch encoding.primaries {
             case JXL_PRIMARIES_SRGB: 1

@@ -3,18 +3,18 @@ import CPixels
 import FoundationEssentials
 import WebImageCodecs
 
-/// How the pixels of a file are asked for.
+/// The pixel format that is requested from libjxl.
 struct JPEGXLPixels: Sendable {
     let width: Int
     let height: Int
     let layout: ScanlineLayout
     let isGray: Bool
     let isPremultiplied: Bool
-    /// Whether libjxl is to make sRGB of XYB, because the file's own colours are those of a profile.
+    /// A Boolean value that indicates whether libjxl converts XYB to sRGB, because a profile defines the file's own colours.
     let asksForSRGB: Bool
     let color: SourceColor?
 
-    /// - Throws: ``WebImageError/Code/limitExceeded`` for a picture that takes too much memory while it is decoded.
+    /// - Throws: ``WebImageError/Code/limitExceeded`` for an image whose decode needs too much memory.
     init(_ header: JPEGXLHeader, options: ImageDecodeOptions) throws(WebImageError) {
         try options.limits.check(decodedByteCount: header.workByteCount)
         let properties = header.properties
@@ -24,7 +24,7 @@ struct JPEGXLPixels: Sendable {
         isPremultiplied = header.isPremultiplied
         asksForSRGB = !header.usesOriginalColors && header.color == nil
         color = header.color
-        // Grey by code points comes as RGB, for which there is a profile; grey by a profile of grey stays as it is.
+        // Grey by code points is decoded as RGB, for which there is a profile; grey by a grey profile stays as it is.
         let isPlainGray = header.isGray && (header.color == nil || header.color?.isSRGB == true)
         let needsWide = header.color?.needsWideRows(bitsPerComponent: properties.bitsPerComponent) == true
         if needsWide || options.keepsWidePixels && properties.isWide {
@@ -36,7 +36,7 @@ struct JPEGXLPixels: Sendable {
         }
     }
 
-    /// The same as libjxl wants it, with rows that begin at multiples of `alignment` bytes.
+    /// Returns libjxl's form of this format, with rows that begin at multiples of `alignment` bytes.
     func format(alignment: Int) -> JxlPixelFormat {
         let channels: UInt32 =
             switch layout {
@@ -54,12 +54,12 @@ struct JPEGXLPixels: Sendable {
 
     var bytesPerRow: Int { width * layout.bytesPerPixel }
 
-    /// Takes alpha out of the colours of a row that libjxl has premultiplied.
+    /// Unpremultiplies a row that libjxl has premultiplied.
     func straighten(_ row: UnsafeMutableRawPointer) {
         if layout == .rgbaFloat {
             cpixels_unpremultiply_floats(row.assumingMemoryBound(to: Float.self), width)
         } else {
-            // The order of the colours does not matter to it.
+            // The function does not depend on the order of the colours.
             let bytes = row.assumingMemoryBound(to: UInt8.self)
             cpixels_unpremultiply_bgra_to_bgra(bytes, bytes, width)
         }

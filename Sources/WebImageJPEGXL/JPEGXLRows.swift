@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageCodecs
 
-/// The rows of the decoder's next frame: decoded into the memory of a caller who takes all of them at once, otherwise into a buffer.
+/// Reads the rows of the decoder's next frame: decoded directly into the caller's memory if it reads all rows at once, otherwise into a buffer.
 final class JPEGXLRows: ScanlineSource {
     let width: Int
     let height: Int
@@ -28,7 +28,7 @@ final class JPEGXLRows: ScanlineSource {
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         guard count >= 0, count <= height - nextRow else {
-            throw WebImageError(.badImageData, "more rows were asked for than the picture has")
+            throw WebImageError(.badImageData, "more rows requested than the image has")
         }
         let isAligned = bytesPerRow == pixels.bytesPerRow || bytesPerRow == (pixels.bytesPerRow + 3) & ~3
         if whole == nil, count == height, isAligned {

@@ -22,7 +22,7 @@ final class JPEGXLWriter {
         isAnimated = animation != nil
         chunk = try ScratchBuffer(byteCount: 64 << 10)
         guard let encoder = JxlEncoderCreate(nil) else { throw Self.noMemory }
-        // They belong to the encoder.
+        // The settings are owned by the encoder.
         guard let settings = JxlEncoderFrameSettingsCreate(encoder, nil) else {
             JxlEncoderDestroy(encoder)
             throw Self.noMemory
@@ -40,9 +40,9 @@ final class JPEGXLWriter {
 
     deinit { JxlEncoderDestroy(encoder) }
 
-    /// Of 1...9. From here on up libjxl takes more than twice the time for less than 5 % fewer bytes.
+    /// The effort, 1...9. From here on up libjxl takes more than twice the time for less than 5 % fewer bytes.
     private static let effort: Int64 = 4
-    /// Where each frame is kept for the next; 0 is not kept.
+    /// The slot in which each frame is kept as reference for the next; 0 keeps none.
     private static let keptFrame: UInt32 = 1
 
     private static var noMemory: WebImageError { WebImageError(.outOfMemory, "no memory to encode JPEG XL") }
@@ -74,7 +74,7 @@ final class JPEGXLWriter {
     /// Encodes a frame.
     ///
     /// - Parameters:
-    ///   - area: where it lies on the frame before; nil when it covers all.
+    ///   - area: the place on the previous frame; nil when the frame covers all.
     ///   - duration: in ticks.
     /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``.
     func add(
@@ -84,7 +84,7 @@ final class JPEGXLWriter {
         isLast: Bool = true
     ) throws(WebImageError) {
         if isAnimated { try describeFrame(area, duration) }
-        // libjxl wants the picture in one piece, of which it makes a copy.
+        // libjxl needs the image in one buffer, of which it makes a copy.
         let bytesPerRow = rows.width * (hasAlpha ? 4 : 3)
         let picture = try ScratchBuffer(byteCount: bytesPerRow * rows.height)
         var row = 0
@@ -102,7 +102,7 @@ final class JPEGXLWriter {
             align: 0
         )
         try check(JxlEncoderAddImageFrame(settings, &format, picture.base, bytesPerRow * rows.height))
-        // The last frame is written as such only when this is said before.
+        // The last frame is only marked as such if the input is closed before it is written.
         if isLast { JxlEncoderCloseInput(encoder) }
         try drain()
     }
@@ -125,7 +125,7 @@ final class JPEGXLWriter {
         try check(JxlEncoderSetExtraChannelBlendInfo(settings, 0, &frame.layer_info.blend_info))
     }
 
-    /// The file, after its last frame.
+    /// Returns the encoded file, after its last frame.
     func finish() throws(WebImageError) -> Data {
         try drain()
         return output

@@ -2,8 +2,8 @@ public import FoundationEssentials
 public import WebImageCodecs
 
 extension SVGCoder {
-    /// What a drawing takes: its pixels, and an estimate of what librsvg does: its elements, embedded pictures, and a canvas for each
-    /// effect that is drawn apart, as far as they can lie in one another. librsvg has no limit of its own. Reads the whole document.
+    /// Returns the memory cost of a drawing: its pixels, and an estimate for librsvg: the elements, embedded images, and a canvas for each effect
+    /// that is drawn separately, up to the possible nesting. librsvg has no memory limit. Cost: reads the whole document.
     public func memoryNeed(
         of data: Data,
         options: ImageDecodeOptions
@@ -25,7 +25,7 @@ extension SVGCoder {
 
     private static let bytesOfElement = 4096
     private static let mostLayers = 64
-    /// What is drawn on a canvas of its own; each step of a filter has one.
+    /// Words of features that are drawn on a separate canvas; each step of a filter has one.
     private static let words = ["opacity", "filter", "mask", "clip", "blend", "isolation", "pattern", "<fe", "<use"]
 
     private static func layers(_ document: Data) -> Int {

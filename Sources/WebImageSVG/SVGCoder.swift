@@ -1,43 +1,42 @@
 public import FoundationEssentials
 public import WebImageCodecs
 
-/// Rasterises SVG, with librsvg.
+/// Rasterises SVG with librsvg.
 ///
-/// `SVGCoder()` draws only in worker processes: librsvg cannot be stopped once it draws, and a document of a few hundred bytes can keep it
-/// busy for hours, or end its process. A worker bounds time and memory (``WebImage/DecodeIsolation``). `WebImageFormats.registerAll()`
-/// registers SVG that way; without the other formats, that is
-/// `ImageCodersManager.shared.add(IsolatedImageCoder(DecodeIsolation(formats: [.svg]), base: SVGCoder()))`. Outside of workers the coder
-/// throws ``WebImage/WebImageError/Code/decoderUnavailable``, unless ``init(maximumInProcessByteCount:)`` allows more.
+/// `SVGCoder()` only draws in worker processes: librsvg cannot be cancelled while it draws, and a document of a few hundred bytes can keep it busy
+/// for hours, or end its process. A worker limits time and memory (``WebImage/DecodeIsolation``). `WebImageFormats.registerAll()` registers SVG that
+/// way; without the other formats, use `ImageCodersManager.shared.add(IsolatedImageCoder(DecodeIsolation(formats: [.svg]), base: SVGCoder()))`.
+/// Outside of workers the coder throws ``WebImage/WebImageError/Code/decoderUnavailable``, unless ``init(maximumInProcessByteCount:)`` allows more.
 ///
-/// A drawing has no pixels of its own: with ``WebImage/ImageDecodeOptions/thumbnailPixelSize`` it is drawn at that size,
-/// **also when that is bigger** than the size the document names. By default the result is the biggest of the document's shape
-/// that fits into the box; without ``WebImage/ImageDecodeOptions/preserveAspectRatio`` it is exactly the box, the drawing
-/// stretched. Without a thumbnail size it has the document's size: width and height in CSS pixels (96 to the inch), rounded up; where they are
-/// missing or percentages, that of the view box; without one, 300 by 150.
+/// A drawing has no pixel size: with ``WebImage/ImageDecodeOptions/thumbnailPixelSize`` it is drawn at that size, **also when that is larger** than
+/// the size the document states. By default the result is the largest of the document's aspect ratio that fits into the box; without
+/// ``WebImage/ImageDecodeOptions/preserveAspectRatio`` the drawing is stretched to exactly the box. Without a thumbnail size it has the document's
+/// size: width and height in CSS pixels (96 to the inch), rounded up; if they are missing or percentages, the size of the view box; without one, 300
+/// by 150.
 ///
-/// Nothing outside the document is read: no files, no addresses but `data:`. No script runs. Embedded images are checked against the
-/// limits, each and all together, before they are decoded. Those that are damaged or of a format the core does not read are left out, and
-/// so are drawings that other elements than `image` and `feImage` embed. Elements may be nested 256 deep. An element that refers to itself
-/// in a circle is left out there. Compressed documents (`.svgz`) are not read. The result is an image with alpha;
-/// ``WebImage/ImageMetadata/isVector`` says that it was drawn. SVG is not encoded.
+/// Nothing outside the document is read: no files, no URLs except `data:`. Scripts do not run. Embedded images are checked against the limits, each
+/// and all together, before they are decoded. Those that are damaged or of a format that the core does not read are left out, and so are drawings
+/// that are embedded by other elements than `image` and `feImage`. Elements may be nested 256 deep. An element that refers to itself in a circle is
+/// left out there. Compressed documents (`.svgz`) are not read. The result is an image with alpha; ``WebImage/ImageMetadata/isVector`` is set.
+/// Encoding SVG is not supported.
 public struct SVGCoder: ImageCoder {
     /// The longest side that cairo draws.
     private static let longestSide = 32_767
 
-    /// The most bytes of a document that is drawn in this process; 0 for none.
+    /// The maximum number of bytes of a document that is drawn in this process; 0 for none.
     public let maximumInProcessByteCount: Int
 
-    /// A coder.
+    /// Creates a coder.
     ///
-    /// - Parameter maximumInProcessByteCount: the most bytes of a document that may be drawn in this process. 0, the default, draws only in
-    ///   worker processes, which take documents of any length. More is for documents that you trust: drawing them takes as long as it
-    ///   takes, and a fault of librsvg ends the process. References can use up the stack in documents longer than 64 KiB.
+    /// - Parameter maximumInProcessByteCount: the maximum number of bytes of a document that may be drawn in this process. 0, the default, draws only
+    ///   in worker processes, which take documents of any length. Set more only for documents that you trust: the drawing time is unlimited, and a
+    ///   fault of librsvg ends the process. References can exhaust the stack in documents longer than 64 KiB.
     public init(maximumInProcessByteCount: Int = 0) { self.maximumInProcessByteCount = maximumInProcessByteCount }
 
-    /// Whether the data is an XML document whose root is `svg`.
+    /// Returns whether the data is an XML document whose root is `svg`.
     public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .svg }
 
-    /// The document's size in pixels. Cost: reads the whole document, and draws nothing.
+    /// Reads the document's size in pixels. Cost: reads the whole document, and draws nothing.
     ///
     /// - Throws: ``WebImage/WebImageError/Code/badImageData``, ``WebImage/WebImageError/Code/limitExceeded``,
     ///   ``WebImage/WebImageError/Code/decoderUnavailable``.
@@ -72,7 +71,7 @@ public struct SVGCoder: ImageCoder {
         return Image(bitmap: result, scale: options.scaleFactor, metadata: metadata, decodeOptions: options)
     }
 
-    /// Always false.
+    /// Returns false.
     public func canEncode(to format: ImageFormat) -> Bool { false }
 
     /// Throws ``WebImage/WebImageError/Code/unsupportedFormat``.
@@ -81,7 +80,7 @@ public struct SVGCoder: ImageCoder {
         to format: ImageFormat,
         options: ImageEncodeOptions
     ) throws(WebImageError) -> Data {
-        throw WebImageError(.unsupportedFormat, "SVG is not encoded")
+        throw WebImageError(.unsupportedFormat, "encoding SVG is not supported")
     }
 
     /// Checks that the document may be read in this process.
@@ -108,7 +107,7 @@ public struct SVGCoder: ImageCoder {
         return properties
     }
 
-    /// The limits hold for what is drawn, not for the size that the document names.
+    /// Returns the plan of a drawing. The limits apply to the drawn size, not to the size that the document states.
     static func plan(
         _ document: SVGDocument,
         _ properties: ImageProperties,

@@ -8,7 +8,7 @@ final class SVGDocument {
     let width: Double
     let height: Double
     private let handle: OpaquePointer
-    /// librsvg does not say whether it copies.
+    /// Retained because librsvg does not document whether it copies the data.
     private let data: Data
 
     /// - Parameter data: a document that has been screened.
@@ -29,9 +29,9 @@ final class SVGDocument {
 
     deinit { webimage_svg_close(handle) }
 
-    /// The size in whole pixels.
+    /// Returns the size in whole pixels.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData`` for a document of no size.
+    /// - Throws: ``WebImageError/Code/badImageData`` for a document without a size.
     func pixelSize() throws(WebImageError) -> (width: Int, height: Int) {
         guard width.isFinite, height.isFinite, width > 0, height > 0 else {
             throw WebImageError(.badImageData, "the SVG document has no size (\(width) by \(height))")
@@ -39,13 +39,14 @@ final class SVGDocument {
         return (Self.pixels(width, .up), Self.pixels(height, .up))
     }
 
-    /// At least 1. What no limit allows is cut, so that `Int` holds it; what lies a hair above a whole number is that.
+    /// Rounds a side to at least 1. Sizes above any limit are clamped to fit an `Int`; a size slightly above a whole number counts as that
+    /// number.
     static func pixels(_ side: Double, _ rule: FloatingPointRoundingRule) -> Int {
         max(Int((min(side, 1e9) - 1e-6).rounded(rule)), 1)
     }
 
-    /// What browsers take: width and height; where one is missing or a percentage, what the other and the shape of the view
-    /// box make it; without both, the view box itself; without everything, 300 by 150.
+    /// Returns the size that browsers use: width and height; if one is missing or a percentage, it follows from the other and the aspect ratio of the
+    /// view box; without both, the view box; without everything, 300 by 150.
     static func intrinsicSize(_ size: webimage_svg_size) -> (Double, Double) {
         let hasBox = size.box_width > 0 && size.box_height > 0
         switch (size.width >= 0, size.height >= 0) {
@@ -56,8 +57,8 @@ final class SVGDocument {
         }
     }
 
-    /// Draws all of the document over a bitmap of premultiplied BGRA. At the document's own size a part of a pixel at the right
-    /// and the bottom stays clear; at others all of them are covered.
+    /// Draws the whole document over a bitmap of premultiplied BGRA. At the document's own size a fraction of a pixel at the right and the bottom
+    /// stays transparent; at other sizes all pixels are covered.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``.
     func draw(into bitmap: Bitmap) throws(WebImageError) {

@@ -3,15 +3,15 @@ import WebImageCodecs
 
 /// Entities and declarations.
 extension SVGMarkup {
-    /// A reference in the midst of content. What it stands for lies as deep as it does itself.
+    /// Handles a reference within content. Its replacement has the depth of the reference.
     mutating func reference(_ visit: Visitor) throws(WebImageError) {
         offset += 1
         let name = name()
-        guard starts(with: ";") else { throw Self.error("it has a reference without an end") }
+        guard starts(with: ";") else { throw Self.error("it has an unterminated reference") }
         offset += 1
         let isStandard = Self.standard[String(decoding: name, as: UTF8.self)] != nil
         guard let text = entities[Array(name)], !isStandard, name.first != UInt8(ascii: "#") else {
-            // Others than those that XML knows and those of the document come to nothing.
+            // References that are neither standard nor declared in the document are replaced by nothing.
             return try visit(.text(ArraySlice((try? replacement(of: name, level: 0)) ?? [])))
         }
         try use(text.count)
@@ -23,11 +23,11 @@ extension SVGMarkup {
             do throws(WebImageError) {
                 try inner.walk { (event) throws(WebImageError) in
                     guard case .attribute(let name, let value) = event else { return try visit(event) }
-                    // It stands somewhere else than here.
+                    // The value is in the entity, not at this place of the document.
                     try visit(.attribute(name: name, Value(text: value.text, range: nil)))
                 }
                 guard inner.depth == outer.depth else {
-                    throw Self.error("an entity does not close what it opens")
+                    throw Self.error("an entity does not close its elements")
                 }
                 result = .success(inner.expansionLeft)
             } catch { result = .failure(error) }
@@ -35,18 +35,18 @@ extension SVGMarkup {
         expansionLeft = try result.get()
     }
 
-    /// Takes so many bytes from those that entities may make.
+    /// Counts bytes against the limit of text from entities.
     mutating func use(_ count: Int) throws(WebImageError) {
         expansionLeft -= count
-        guard expansionLeft >= 0 else { throw Self.error("its entities make too much text") }
+        guard expansionLeft >= 0 else { throw Self.error("its entities expand to too much text") }
     }
 
-    /// Those that every document has, whatever it declares.
+    /// The entities that every document has without declaration.
     private static let standard: [String: String] = ["lt": "<", "gt": ">", "amp": "&", "quot": "\"", "apos": "'"]
-    /// How long a reference to a character may be.
+    /// The maximum length of a character reference.
     private static let longestCharacter = 32
 
-    /// Text without references: those to characters and to entities of the document, and of these theirs.
+    /// Returns a text with references replaced: those to characters and to the document's entities, recursively.
     mutating func expanded(_ text: [UInt8], level: Int) throws(WebImageError) -> [UInt8] {
         guard level < Self.deepestEntity else { throw Self.error("its entities are nested too deeply") }
         var result: [UInt8] = []
@@ -54,11 +54,11 @@ extension SVGMarkup {
         while let start = rest.firstIndex(of: UInt8(ascii: "&")) {
             result += rest[..<start]
             guard let end = rest[start...].firstIndex(of: UInt8(ascii: ";")) else {
-                throw Self.error("it has a reference without an end")
+                throw Self.error("it has an unterminated reference")
             }
             result += try replacement(of: rest[(start + 1)..<end], level: level)
             guard result.count <= Self.longestExpansion || level == 0 && result.count <= text.count else {
-                throw Self.error("its entities make too much text")
+                throw Self.error("its entities expand to too much text")
             }
             rest = rest[(end + 1)...]
         }
@@ -69,17 +69,17 @@ extension SVGMarkup {
         if name.first == UInt8(ascii: "#") {
             let text = String(decoding: name.dropFirst(), as: UTF8.self)
             let code = text.first == "x" ? UInt32(text.dropFirst(), radix: 16) : UInt32(text)
-            guard let code, let scalar = Unicode.Scalar(code) else { throw Self.error("it has a wrong reference") }
+            guard let code, let scalar = Unicode.Scalar(code) else { throw Self.error("it has an invalid reference") }
             return Array(String(Character(scalar)).utf8)
         }
         if let character = Self.standard[String(decoding: name, as: UTF8.self)] { return Array(character.utf8) }
-        guard let text = entities[Array(name)] else { throw Self.error("it refers to an entity that it does not have") }
-        // Also what comes to nothing takes time.
+        guard let text = entities[Array(name)] else { throw Self.error("it refers to an undeclared entity") }
+        // References without a replacement also take time.
         try use(text.count)
         return try expanded(text, level: level + 1)
     }
 
-    /// A document type declaration with what it holds in brackets.
+    /// Reads a document type declaration with its internal subset.
     mutating func declaration(_ visit: Visitor) throws(WebImageError) {
         guard level == 0 else { throw Self.error("it has a declaration within an entity") }
         while offset < bytes.count, bytes[offset] != UInt8(ascii: "["), bytes[offset] != UInt8(ascii: ">") {
@@ -101,7 +101,7 @@ extension SVGMarkup {
             } else if starts(with: "<!") {
                 try otherDeclaration(visit)
             } else {
-                throw Self.error("it has a declaration that is not understood")
+                throw Self.error("it has an unsupported declaration")
             }
         }
     }
@@ -112,12 +112,12 @@ extension SVGMarkup {
         skipSpace()
         guard !name.isEmpty, name.first != UInt8(ascii: "%") else { throw Self.error("it has a parameter entity") }
         guard offset < bytes.count, bytes[offset] == UInt8(ascii: "\"") || bytes[offset] == UInt8(ascii: "'") else {
-            // An entity that lies elsewhere is never read.
+            // External entities are never read.
             if entities[name] == nil { entities[name] = [] }
             return try skip(past: ">")
         }
         let text = Array(bytes[try literal()])
-        // The first declaration counts. References to characters are replaced here, those to entities where it is used.
+        // The first declaration counts. Character references are replaced here, references to entities at their use.
         if entities[name] == nil { entities[name] = try charactersReplaced(text) }
         try skip(past: ">")
     }
@@ -129,7 +129,7 @@ extension SVGMarkup {
             result += rest[..<start]
             if rest[start...].dropFirst().first == UInt8(ascii: "#") {
                 guard let end = rest[start...].prefix(Self.longestCharacter).firstIndex(of: UInt8(ascii: ";")) else {
-                    throw Self.error("it has a reference without an end")
+                    throw Self.error("it has an unterminated reference")
                 }
                 result += try replacement(of: rest[(start + 1)..<end], level: 0)
                 rest = rest[(end + 1)...]
@@ -141,7 +141,7 @@ extension SVGMarkup {
         return result + rest
     }
 
-    /// Lists of attributes have defaults, which count like all the attributes that are looked at.
+    /// Reads attribute list declarations. Their defaults count like all other attributes.
     private mutating func otherDeclaration(_ visit: Visitor) throws(WebImageError) {
         var mentioned: Set<String> = []
         while offset < bytes.count, bytes[offset] != UInt8(ascii: ">") {
@@ -163,10 +163,10 @@ extension SVGMarkup {
         try skip(past: ">")
     }
 
-    /// Only encodings in which markup is ASCII: in others it would look different here and there.
+    /// Checks that markup is ASCII in the document's encoding: in others, librsvg and this code would see different markup.
     func checkEncoding() throws(WebImageError) {
         let start = bytes.prefix(3).elementsEqual([0xEF, 0xBB, 0xBF]) ? 3 : 0
-        // However much white space is in it.
+        // With any amount of white space.
         let isDeclared =
             bytes[start...].starts(with: "<?xml".utf8) && bytes[start...].dropFirst(5).first.map(Self.isSpace) == true
         let declaration = isDeclared ? bytes[start...].prefix { $0 != UInt8(ascii: ">") } : bytes[..<0]
@@ -177,6 +177,6 @@ extension SVGMarkup {
         let name = head[found.upperBound..<end].lowercased().drop { "= \t\r\n\"'".contains($0) }
             .prefix { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
         let plain = ["utf-8", "utf8", "us-ascii", "ascii", "iso-8859-", "iso_8859-", "latin1", "windows-125", "koi8-"]
-        guard plain.contains(where: { name.hasPrefix($0) }) else { throw Self.error("its encoding is \(name)") }
+        guard plain.contains(where: { name.hasPrefix($0) }) else { throw Self.error("unsupported encoding \(name)") }
     }
 }

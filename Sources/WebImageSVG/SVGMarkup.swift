@@ -1,18 +1,17 @@
 import FoundationEssentials
 import WebImageCodecs
 
-/// Steps through the markup of an SVG document: elements, how deep they lie, and what their attributes say.
+/// Parses the markup of an SVG document: elements, their depth, and their attributes.
 ///
-/// Knows as much of XML as is needed to see every attribute as librsvg will see it: character references and internal entities
-/// in values, defaults and entities from the document type declaration. What could hide an attribute from it, which no
-/// drawing program writes, is refused.
+/// Supports as much of XML as is needed to see every attribute as librsvg sees it: character references and internal entities in values, defaults and
+/// entities from the document type declaration. Constructs that could hide an attribute, which drawing programs do not write, are refused.
 struct SVGMarkup {
-    /// What is met on the way.
+    /// A parsing event.
     enum Event {
         case open(name: ArraySlice<UInt8>)
         case attribute(name: ArraySlice<UInt8>, Value)
         case close
-        /// What stands between elements, in pieces.
+        /// The text between elements, in pieces.
         case text(ArraySlice<UInt8>)
     }
 
@@ -20,20 +19,19 @@ struct SVGMarkup {
 
     /// An attribute's value.
     struct Value {
-        /// Without references.
+        /// The value with references replaced.
         var text: [UInt8]
-        /// Where it stands in the document, when it stands there as it is.
+        /// The range in the document, if the value is there literally.
         var range: Range<Int>?
     }
 
-    /// How deep elements may lie in one another, which is also libxml2's limit.
+    /// The maximum depth of nested elements, which is also libxml2's limit.
     static let deepest = 256
-    /// How much entities may make of a value.
+    /// The maximum length of a value with entities replaced.
     static let longestExpansion = 1 << 20
-    /// How deep entities may lie in one another.
+    /// The maximum depth of nested entities.
     static let deepestEntity = 8
-    /// How many attributes an element may have, and how many of them the document type declaration may add: libxml2 compares
-    /// each with all the others.
+    /// The maximum number of attributes of an element, and of defaults from the document type declaration: libxml2 compares each with all others.
     static let mostAttributes = 1024
     static let mostDefaults = 64
 
@@ -41,30 +39,30 @@ struct SVGMarkup {
     var offset = 0
     var depth = 0
     var entities: [[UInt8]: [UInt8]] = [:]
-    /// How many entities this one lies in; 0 for the document.
+    /// The number of entities around this text; 0 for the document.
     let level: Int
-    /// Bytes that entities may still make.
+    /// The number of bytes that entities may still produce.
     var expansionLeft: Int
-    /// Defaults of attributes so far.
+    /// The number of attribute defaults so far.
     var defaultCount = 0
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
         level = 0
-        // Some programs write their styles as entities, each of which is used again and again.
+        // Some programs write styles as entities that are used many times.
         expansionLeft = max(8 * bytes.count, 4 * Self.longestExpansion)
     }
 
-    /// The text of an entity, where another one is.
+    /// Creates a parser for the text of an entity that is referenced in `outer`.
     init(_ bytes: UnsafeBufferPointer<UInt8>, within outer: SVGMarkup) {
         self.bytes = bytes
         (entities, depth, level) = (outer.entities, outer.depth, outer.level + 1)
         expansionLeft = outer.expansionLeft
     }
 
-    /// Calls `visit` with all elements and attributes that librsvg looks at (by their local names) and text, those that entities stand for included.
+    /// Calls `visit` with all elements, the attributes that librsvg uses (by their local names) and text, including those from entities.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData`` for markup that is broken, too deep or refused, and what `visit` throws.
+    /// - Throws: ``WebImageError/Code/badImageData`` for markup that is broken, too deep or refused, and the errors of `visit`.
     mutating func walk(_ visit: Visitor) throws(WebImageError) {
         if level == 0 { try checkEncoding() }
         while let start = bytes[offset...].firstIndex(where: { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: "&") }) {
@@ -93,14 +91,14 @@ struct SVGMarkup {
         if offset < bytes.count { try visit(.text(ArraySlice(bytes[offset...]))) }
     }
 
-    /// A style sheet that lies in an address is not looked at, and must not be used either.
+    /// Refuses a style sheet in a `data:` URL, which would not be screened.
     private mutating func instruction() throws(WebImageError) {
         let start = offset
         try skip(past: "?>")
-        // White space is nothing to those who read addresses.
+        // URL parsers ignore white space.
         let text = String(decoding: bytes[start..<offset].filter { $0 > 0x20 }, as: UTF8.self).lowercased()
         guard !text.hasPrefix("<?xml-stylesheet") || !(text.contains("data:") || text.contains("&")) else {
-            throw Self.error("it has a style sheet in an address")
+            throw Self.error("it has a style sheet in a URL")
         }
     }
 
@@ -178,7 +176,7 @@ struct SVGMarkup {
                 count += 1
                 guard count <= Self.mostAttributes else { throw Self.error("an element has too many attributes") }
                 let (local, value) = (Self.local(name), try value(of: try literal()))
-                // With a prefix only addresses mean anything to librsvg, which refuses prefixes that stand for nothing.
+                // librsvg uses prefixed attributes only for links, and refuses undeclared prefixes.
                 if local.count == name.count || local.elementsEqual("href".utf8) {
                     try visit(.attribute(name: local, value))
                 }
@@ -186,7 +184,7 @@ struct SVGMarkup {
         }
     }
 
-    /// The range between quotes.
+    /// Returns the range between quotes.
     mutating func literal() throws(WebImageError) -> Range<Int> {
         guard offset < bytes.count, bytes[offset] == UInt8(ascii: "\"") || bytes[offset] == UInt8(ascii: "'") else {
             throw Self.error("it has a value without quotes")

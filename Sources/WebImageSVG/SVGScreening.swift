@@ -2,28 +2,28 @@ import CSVGShims
 import FoundationEssentials
 import WebImageCodecs
 
-/// Looks at a document before librsvg does, which would decode embedded pictures of any size, add up a million octaves of noise
-/// for every pixel, and end the process over a convolution of 400 factors or more.
+/// Screens a document before librsvg reads it. librsvg would decode embedded images of any size, add up a million octaves of noise for every pixel,
+/// and end the process for a convolution of 400 factors or more.
 struct SVGScreening {
-    /// How deep documents may be embedded in one another.
+    /// The maximum depth of embedded documents.
     static let deepest = 3
 
-    /// The attributes that are looked at.
+    /// The attributes that are screened.
     static let names = SVGStyle.attributes.union(["href", "numOctaves", "order", "kernelMatrix"])
 
     private let limits: ImageLimits
     private let level: Int
-    /// Bytes that the pictures found so far take when they are decoded.
+    /// The number of bytes that the images found so far take when decoded.
     private(set) var decodedByteCount: Int
-    /// What is written over parts of the document.
+    /// The bytes to overwrite in the document.
     private var edits: [(range: Range<Int>, byte: UInt8)] = []
-    /// How many elements the document has.
+    /// The number of elements of the document.
     private(set) var elementCount = 0
-    /// Whether the attributes that come are those of a picture.
+    /// A Boolean value that indicates whether the current attributes belong to an image.
     private var isPicture = false
-    /// Whether each element that is open is a style sheet.
+    /// For each open element, whether it is a style sheet.
     private var open: [Bool] = []
-    /// The text of the style sheet that is open, each of which librsvg reads by itself.
+    /// The text of the open style sheet; librsvg reads each sheet separately.
     private var styleSheet: [UInt8] = []
 
     private init(limits: ImageLimits, level: Int, decodedByteCount: Int) {
@@ -32,10 +32,10 @@ struct SVGScreening {
         self.decodedByteCount = decodedByteCount
     }
 
-    /// The document, without embedded pictures that are damaged or of formats that are not shown, and what was seen of it.
+    /// Returns the document without embedded images that are damaged or of unsupported formats, and the screening's results.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData``; ``WebImageError/Code/limitExceeded`` for an embedded picture over a
-    ///   limit, and when all together are.
+    /// - Throws: ``WebImageError/Code/badImageData``; ``WebImageError/Code/limitExceeded`` for an embedded image above a limit, and when all together
+    ///   are.
     static func screened(_ document: Data, limits: ImageLimits) throws(WebImageError) -> (Data, SVGScreening) {
         var screening = SVGScreening(limits: limits, level: 0, decodedByteCount: 0)
         return (try screening.screen(document), screening)
@@ -50,7 +50,7 @@ struct SVGScreening {
             var markup = SVGMarkup(bytes.bindMemory(to: UInt8.self))
             do throws(WebImageError) {
                 try markup.walk { (event) throws(WebImageError) in try take(event) }
-                // What was left open.
+                // The style sheet that is still open.
                 try SVGStyle.check(sheet: styleSheet)
             } catch { failure = error }
         }
@@ -79,7 +79,7 @@ struct SVGScreening {
             let name = String(decoding: name, as: UTF8.self)
             switch name {
             case "href": try look(at: value)
-            // Beyond 9 octaves nothing can be seen; a convolution of order 0 is left out.
+            // Beyond 9 octaves there is no visible difference; a convolution of order 0 is skipped.
             case "numOctaves": try bound(value, most: 32, replacement: UInt8(ascii: "9"))
             case "order": try bound(value, most: 20, replacement: UInt8(ascii: "0"))
             case "kernelMatrix": try boundMatrix(value)
@@ -88,7 +88,7 @@ struct SVGScreening {
         }
     }
 
-    /// Puts another number in the place of one that is too great, or that cannot be read.
+    /// Replaces a number that is too large or unreadable.
     private mutating func bound(
         _ value: SVGMarkup.Value,
         most: Double,
@@ -99,10 +99,9 @@ struct SVGScreening {
         try replace(value, by: replacement)
     }
 
-    /// librsvg reads 400 factors and panics when that is not what the order says; one factor for an order of more it
-    /// takes for a mistake.
+    /// librsvg reads 400 factors and panics when the order states another number; a single factor for a larger order is an error to it.
     private mutating func boundMatrix(_ value: SVGMarkup.Value) throws(WebImageError) {
-        // Each number but the first begins after one of these, or with it.
+        // Each number but the first begins after or with one of these.
         let starts = value.text.count { $0 <= 0x20 || ",+-./".utf8.contains($0) }
         if starts >= 399 { try replace(value, by: UInt8(ascii: "0")) }
     }
@@ -114,7 +113,7 @@ struct SVGScreening {
         edits.append((range, replacement))
     }
 
-    /// White space is nothing to those who read addresses.
+    /// Screens a URL. URL parsers ignore white space.
     private mutating func look(at value: SVGMarkup.Value) throws(WebImageError) {
         let start = value.text.lazy.filter { $0 > 0x20 }.prefix(5)
         guard start.map({ $0 | 0x20 }).elementsEqual("data:".utf8.map { $0 | 0x20 }) else { return }
@@ -122,10 +121,10 @@ struct SVGScreening {
         do throws(WebImageError) {
             try check(try DataURL(text, limit: limits.maximumEncodedByteCount).data)
         } catch  where error.code == .badImageData || error.code == .unsupportedFormat || error.code == .invalidURL {
-            // It cannot be shown; the rest of the drawing can.
+            // The embedded image is left out; the rest of the drawing is shown.
             guard let range = value.range,
                 let first = range.first(where: { value.text[$0 - range.lowerBound] > 0x20 })
-            else { throw WebImageError(.badImageData, "the SVG document holds an address in vain: \(error.message)") }
+            else { throw WebImageError(.badImageData, "an image URL in the SVG document: \(error.message)") }
             edits.append((first..<first + 1, UInt8(ascii: "x")))
         }
     }
@@ -134,14 +133,14 @@ struct SVGScreening {
         let size: (width: Int, height: Int)
         if ImageFormat(detecting: picture) == .svg {
             guard level + 1 < Self.deepest else {
-                throw .limitExceeded("SVG documents in one another", allowed: Self.deepest, required: level + 2)
+                throw .limitExceeded("SVG nesting depth", allowed: Self.deepest, required: level + 2)
             }
             var inner = SVGScreening(limits: limits, level: level + 1, decodedByteCount: decodedByteCount)
-            // Others would make it a part of this one, as big as this one is drawn; browsers do not show that.
-            guard isPicture else { throw WebImageError(.badImageData, "it embeds a drawing that is no picture") }
+            // Other elements would make it a part of this drawing, at its size; browsers do not support that.
+            guard isPicture else { throw WebImageError(.badImageData, "it embeds a document outside an image element") }
             let screened = try inner.screen(picture)
-            // What is to be hidden in it cannot be: it is part of an address.
-            guard screened == picture else { throw WebImageError(.badImageData, "it embeds a picture that is damaged") }
+            // An embedded document cannot be edited, because it is encoded in a URL.
+            guard screened == picture else { throw WebImageError(.badImageData, "a nested image is damaged") }
             decodedByteCount = inner.decodedByteCount
             size = try SVGDocument(screened).pixelSize()
         } else {

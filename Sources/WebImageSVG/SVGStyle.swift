@@ -1,15 +1,15 @@
 import WebImageCodecs
 
-/// Finds addresses in styles behind which an unscreened document or style sheet lies: those of `data:`.
+/// Finds `data:` URLs in styles, which can contain an unscreened document or style sheet.
 ///
-/// A filter, a pattern or a style sheet in an address may embed images of any size, or refer to others that do. No drawing program
-/// writes that, so such a document is refused. Addresses of fonts, cursors and the like, which librsvg does not read, may be anything.
+/// A filter, a pattern or a style sheet in a URL may embed images of any size, or refer to others that do. No drawing program writes that, so such a
+/// document is refused. URLs of fonts, cursors and the like, which librsvg does not read, are allowed.
 enum SVGStyle {
-    /// The properties by which an element refers to another one, which may be in another document. They are attributes, too.
+    /// The properties by which an element refers to another one, possibly in another document. They are also attributes.
     static let properties: Set<String> = [
         "filter", "mask", "clip-path", "fill", "stroke", "marker", "marker-start", "marker-mid", "marker-end",
     ]
-    /// The attributes that are looked at.
+    /// The attributes that are checked.
     static let attributes = properties.union(["style"])
 
     /// Checks the value of an attribute.
@@ -25,8 +25,7 @@ enum SVGStyle {
 
     /// Checks a style sheet, or declarations.
     ///
-    /// What stands in braces is not told from what stands around them: a declaration may begin behind each brace, as it may behind a
-    /// semicolon.
+    /// Braces are not parsed: a declaration may begin after each brace, as after a semicolon.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``.
     static func check(sheet: [UInt8]) throws(WebImageError) {
@@ -34,7 +33,7 @@ enum SVGStyle {
         guard sheet.contains(where: { "(@".utf8.contains($0) }) else { return }
         for part in clean(sheet).split(whereSeparator: { "{};".utf8.contains($0) }) {
             if let sign = part.firstIndex(of: UInt8(ascii: "@")), word(part[sign...]).contains("data:") {
-                throw SVGMarkup.error("it has a style sheet in an address")
+                throw SVGMarkup.error("it has a style sheet in a URL")
             }
             guard let colon = part.firstIndex(of: UInt8(ascii: ":")), properties.contains(word(part[..<colon]))
             else { continue }
@@ -45,19 +44,19 @@ enum SVGStyle {
     private static func check(property value: ArraySlice<UInt8>) throws(WebImageError) {
         for open in value.indices where value[open] == UInt8(ascii: "(") {
             let address = value[(open + 1)...].lazy.filter { $0 > 0x20 && !"\"'".utf8.contains($0) }
-            guard word(address.prefix(5)) != "data:" else { throw SVGMarkup.error("it refers into an address") }
+            guard word(address.prefix(5)) != "data:" else { throw SVGMarkup.error("it refers into a data: URL") }
         }
     }
 
-    /// A text in lower case and without white space, which is nothing to those who read addresses.
+    /// Returns a text in lower case and without white space, which URL parsers ignore.
     private static func word(_ text: some Sequence<UInt8>) -> String {
         String(decoding: text.filter { $0 > 0x20 }, as: UTF8.self).lowercased()
     }
 }
 
-/// How style sheets are read.
+/// The tokenisation of style sheets.
 extension SVGStyle {
-    /// The text without comments, escapes resolved, and without what looks like structure in strings and addresses.
+    /// Returns the text without comments, with escapes resolved, and with structural characters in strings and URLs masked.
     private static func clean(_ text: [UInt8]) -> [UInt8] {
         let text = withUniformLines(text)
         var result: [UInt8] = []
@@ -81,14 +80,14 @@ extension SVGStyle {
                 if isEnd { isInAddress = false }
                 result.append(isEnd ? byte : inText(byte))
             } else if byte == UInt8(ascii: "/"), offset < text.count, text[offset] == UInt8(ascii: "*") {
-                // The asterisk that begins it does not end it.
+                // The asterisk that opens a comment does not close it.
                 offset += 2
                 while offset < text.count, !(text[offset] == UInt8(ascii: "/") && text[offset - 1] == UInt8(ascii: "*"))
                 {
                     offset += 1
                 }
                 offset += 1
-                // Names do not go on behind it.
+                // A comment separates names.
                 result.append(0x20)
             } else {
                 if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") { quote = byte }
@@ -102,7 +101,7 @@ extension SVGStyle {
         return result
     }
 
-    /// Line breaks of all kinds as one.
+    /// Returns the text with line breaks of all kinds as line feeds.
     private static func withUniformLines(_ text: [UInt8]) -> [UInt8] {
         guard text.contains(where: { $0 == 0x0D || $0 == 0x0C }) else { return text }
         var result: [UInt8] = []
@@ -115,21 +114,21 @@ extension SVGStyle {
         return result
     }
 
-    /// Whether a text ends with the name `url`, and not with a longer one.
+    /// Returns whether a text ends with the name `url`, and not with a longer one.
     private static func endsWithAddressName(_ text: [UInt8]) -> Bool {
         guard String(decoding: text.suffix(3), as: UTF8.self).lowercased() == "url" else { return false }
         guard let before = text.dropLast(3).last else { return true }
         return !isName(before) && !"@#".utf8.contains(before)
     }
 
-    /// What would look like structure, or like the end of an address, stands as something that XML does not have.
+    /// Masks structural characters, and those that could end a URL, with a character that XML does not allow.
     private static func inText(_ byte: UInt8) -> UInt8 { "{};()\"'".utf8.contains(byte) ? 1 : byte }
 
     private static func isName(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF) || byte > 0x7F || "-_".utf8.contains(byte)
     }
 
-    /// What is escaped is part of a name, whatever it looks like, or of a text, which may be an address.
+    /// Reads an escape. An escaped character is part of a name, whatever it looks like, or of a text, which may be a URL.
     private static func escaped(_ text: [UInt8], _ offset: inout Int, isInText: Bool) -> [UInt8] {
         offset += 1
         let digits = text[min(offset, text.count)...].prefix(6).prefix {
@@ -138,7 +137,7 @@ extension SVGStyle {
         let bytes: [UInt8]
         if digits.isEmpty {
             defer { offset += 1 }
-            // An escaped line break is none.
+            // An escaped line break is removed.
             guard offset < text.count, text[offset] != 0x0A else { return [] }
             bytes = [text[offset]]
         } else {
@@ -147,7 +146,7 @@ extension SVGStyle {
             let code = UInt32(String(decoding: digits, as: UTF8.self), radix: 16).flatMap(Unicode.Scalar.init)
             bytes = code.map { Array(String(Character($0)).utf8) } ?? [UInt8(ascii: "_")]
         }
-        // Control characters, which are nothing in an address, go with white space.
+        // Control characters, which URLs ignore, are removed with white space.
         return bytes.map { isInText ? inText($0) : isName($0) ? $0 : UInt8(ascii: "_") }
     }
 }

@@ -1,11 +1,11 @@
 import CLCMS
 import WebImageCodecs
 
-/// From CIE L*a*b* of eight bits, as ICC profiles have it, to sRGB. For one thread.
+/// Converts CIE L*a*b* of eight bits, as in ICC profiles, to sRGB. For one thread.
 final class LabTransform {
     private let handle: cmsHTRANSFORM
 
-    // The macros that lcms composes of (colour space << 16 | channels << 3 | bytes) do not reach Swift.
+    // Swift cannot import the macros from which lcms composes formats (colour space << 16 | channels << 3 | bytes).
     private static let lab8: cmsUInt32Number = 10 << 16 | 3 << 3 | 1
     private static let rgb8: cmsUInt32Number = 4 << 16 | 3 << 3 | 1
 
@@ -26,7 +26,7 @@ final class LabTransform {
                 cmsUInt32Number(INTENT_PERCEPTUAL),
                 0
             )
-        else { throw WebImageError(.outOfMemory, "no memory for a conversion of colours") }
+        else { throw WebImageError(.outOfMemory, "no memory for a colour conversion") }
         self.handle = handle
     }
 

@@ -1,27 +1,26 @@
 import CTIFFShims
 import WebImageCodecs
 
-/// What is read at a time, and how much that is for the whole picture.
+/// The unit of reading, and the total size of the image's data.
 struct TIFFBlock {
-    /// Bytes of a row, or of the tiles next to each other, of one plane.
+    /// The number of bytes of a row, or of the tiles next to each other, of one plane.
     let planeBytes: Int
-    /// The same of all planes that are looked at.
+    /// The number of bytes of all planes that are used.
     let byteCount: Int
 
-    /// How many bytes may be decoded for each pixel that the limits allow: as many as RGBA of 32 bits has. A file of a few
-    /// bytes can have thousands of samples of which one is looked at, and all of them must be decoded.
+    /// The maximum number of decoded bytes for each pixel that the limits allow: as many as RGBA of 32 bits. A file of a few bytes can have thousands
+    /// of samples per pixel, which all must be decoded even if one is used.
     private static let mostBytesPerPixel = 16
 
-    /// - Throws: ``WebImageError/Code/badImageData`` for rows that are too short for what is to be read from them,
-    ///   ``WebImageError/Code/limitExceeded``.
+    /// - Throws: ``WebImageError/Code/badImageData`` for rows that are too short for their samples, ``WebImageError/Code/limitExceeded``.
     init(_ info: webimage_tiff_info, _ pixels: TIFFPixels, _ limits: ImageLimits) throws(WebImageError) {
         guard !info.tiled || info.tile_width > 0 && info.tile_height > 0 else {
-            throw WebImageError(.badImageData, "TIFF: tiles without size")
+            throw WebImageError(.badImageData, "TIFF: invalid tile size")
         }
         let unit = info.tiled ? info.tile_bytes : info.row_bytes
         let needed = Self.leastBytes(info, pixels)
         guard unit >= needed, unit > 0, needed > 0 else {
-            throw WebImageError(.badImageData, "TIFF: rows of \(unit) bytes for \(needed)")
+            throw WebImageError(.badImageData, "TIFF: rows have \(unit) bytes, \(needed) are needed")
         }
         let (width, height) = (Int(info.width), Int(info.height))
         let across = info.tiled ? (width + Int(info.tile_width) - 1) / Int(info.tile_width) : 1
@@ -33,7 +32,7 @@ struct TIFFBlock {
         try Self.check(Self.product(byteCount, down), limits)
     }
 
-    /// Holds what is decoded for a whole picture, most of which may be looked at by nobody, against the limit of pixels.
+    /// Checks the number of bytes that are decoded for a whole image, including unused samples, against the limit of pixels.
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded``.
     static func check(_ byteCount: Int, _ limits: ImageLimits) throws(WebImageError) {
@@ -43,7 +42,7 @@ struct TIFFBlock {
         }
     }
 
-    /// What a row or a tile must hold for what is read from it; the greatest number for more than that.
+    /// Returns the minimum number of bytes of a row or a tile for the samples that are read from it; the maximum integer on overflow.
     private static func leastBytes(_ info: webimage_tiff_info, _ pixels: TIFFPixels) -> UInt64 {
         // 16 bits each, and 32: no overflow.
         let perPixel = UInt64(pixels.bits) * UInt64(info.separate_planes ? 1 : pixels.samples)
@@ -54,7 +53,7 @@ struct TIFFBlock {
         return overflow ? .max : bytes
     }
 
-    /// At most the greatest number.
+    /// Returns the product, clamped to the maximum integer.
     static func product(_ left: Int, _ right: Int) -> Int {
         let (product, overflow) = left.multipliedReportingOverflow(by: right)
         return overflow ? .max : product

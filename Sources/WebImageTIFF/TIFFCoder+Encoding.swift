@@ -3,18 +3,18 @@ public import FoundationEssentials
 public import WebImageCodecs
 
 extension TIFFCoder {
-    /// How a TIFF is compressed; all of them are without loss.
+    /// The compression of a TIFF; all are lossless.
     public enum Compression: Int, Sendable, Hashable, OptionKey {
-        /// LZW with a predictor, which every program reads.
+        /// LZW with a predictor, which every program supports.
         case lzw = 0
         /// Deflate with a predictor: smaller, and slower to write.
         case deflate = 1
-        /// Runs of bytes.
+        /// Run-length encoding.
         case packBits = 2
-        /// Not at all.
+        /// No compression.
         case none = 3
 
-        /// LZW.
+        /// The default: LZW.
         public static let defaultValue = Compression.lzw
 
         var number: webimage_tiff_compression {
@@ -27,12 +27,12 @@ extension TIFFCoder {
         }
     }
 
-    /// True for TIFF.
+    /// Returns whether the format is TIFF.
     public func canEncode(to format: ImageFormat) -> Bool { format == .tiff }
 
     /// Encodes one page of 8 bits per sample, upright, with straight alpha if the image has any; quality is ignored.
     ///
-    /// The compression is LZW, or what `options.values[TIFFCoder.Compression.self]` says.
+    /// The compression is LZW, or `options.values[TIFFCoder.Compression.self]`.
     ///
     /// - Throws: ``WebImage/WebImageError/Code/encodingFailed``, ``WebImage/WebImageError/Code/outOfMemory``,
     ///   ``WebImage/WebImageError/Code/limitExceeded`` for more bytes than ``WebImage/ImageEncodeOptions/maxFileSize``,

@@ -3,7 +3,7 @@ public import FoundationEssentials
 public import WebImageCodecs
 
 extension TIFFCoder {
-    /// What a decode takes: a row, or a row of tiles; a strip where libtiff decodes strips as a whole. Reads the first directory.
+    /// Returns the memory cost of a decode: a row, or a row of tiles; a strip if libtiff decodes strips as a whole. Cost: reads the first directory.
     public func memoryNeed(
         of data: Data,
         options: ImageDecodeOptions
@@ -19,7 +19,7 @@ extension TIFFCoder {
                 return DecodeMemoryNeed(need, decoder: Self.convertedByteCount(file) + Self.tables(file))
             }
             let block = try TIFFBlock(file.info, pixels, options.limits)
-            // Whether floating point is brighter than white is known when it has been read.
+            // Only reading floating-point samples shows whether any is brighter than white.
             let isWide =
                 options.keepsWidePixels && properties.isWide || pixels.model == .lab && pixels.bits > 8
                 || pixels.isFloat
@@ -50,7 +50,7 @@ extension TIFFCoder {
         )
     }
 
-    /// The compressions whose decoders take a strip or tile as a whole: PixarLog, LZMA, LogLuv, LERC, Zstandard, WebP.
+    /// The compressions whose decoders need a strip or tile as a whole: PixarLog, LZMA, LogLuv, LERC, Zstandard, WebP.
     private static let decodesStrips: Set<UInt16> = [32_909, 34_925, 34_676, 34_677, 34_887, 50_000, 50_001]
 
     private static func rowsPerStrip(_ file: TIFFFile) -> Int {
@@ -63,7 +63,7 @@ extension TIFFCoder {
         return TIFFBlock.product(Int(clamping: info.row_bytes), rowsPerStrip(file))
     }
 
-    /// A strip or row of tiles as RGBA, and as much again.
+    /// Returns the bytes of a strip or row of tiles as RGBA, twice.
     private static func convertedByteCount(_ file: TIFFFile) -> Int {
         let info = file.info
         let (width, height) =
@@ -72,7 +72,7 @@ extension TIFFCoder {
         return TIFFBlock.product(TIFFBlock.product(across * width, height), 8)
     }
 
-    /// Where each strip or tile lies, in every handle; and the profile.
+    /// Returns the bytes of the tables of strip or tile offsets, in every handle, and of the profile.
     private static func tables(_ file: TIFFFile) -> Int {
         let info = file.info
         let planes = info.separate_planes ? max(Int(info.samples_per_pixel), 1) : 1

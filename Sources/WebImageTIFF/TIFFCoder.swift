@@ -1,27 +1,27 @@
 public import FoundationEssentials
 public import WebImageCodecs
 
-/// Reads and writes TIFF, with libtiff.
+/// Decodes and encodes TIFF with libtiff.
 ///
-/// Decodes the first page, of classic TIFF and BigTIFF; ``WebImage/ImageProperties/pageCount`` tells how many there are. Strips and
-/// tiles, interleaved or in planes, grey, RGB, CMYK and palettes of 1 to 16 bits, 32-bit integers, floating point of 16, 32 and
-/// 64 bits (0 is black, 1 white), YCbCr, CIE L\*a\*b\* and LogLuv; every compression that the installed libtiff has, JPEG
-/// included and JBIG left out; straight and premultiplied alpha; orientation and ICC profiles. Rows are decoded on demand, so that a
-/// thumbnail needs little memory: a strip needs that of a row, tiles that of a row of tiles.
+/// Decodes the first page of classic TIFF and BigTIFF; ``WebImage/ImageProperties/pageCount`` is the number of pages. Supported: strips and tiles,
+/// interleaved or planar; grey, RGB, CMYK and palettes of 1 to 16 bits, 32-bit integers, floating point of 16, 32 and 64 bits (0 is black, 1 white),
+/// YCbCr, CIE L\*a\*b\* and LogLuv; every compression of the installed libtiff, including JPEG but not JBIG; straight and premultiplied alpha;
+/// orientation and ICC profiles. Rows are decoded on demand, so a thumbnail needs little memory: that of a row for strips, of a row of tiles for
+/// tiles.
 ///
-/// What has more than 8 bits is rounded to 8, unless ``WebImage/ImageDecodeOptions/decodeToHDR`` keeps it. Pictures of floating point
-/// and of LogLuv in which there is more than white (by a tenth: filters go beyond as well) are of high dynamic range and are
-/// tone-mapped. To know that, they are read twice; the header does not tell it.
+/// More than 8 bits are rounded to 8, unless ``WebImage/ImageDecodeOptions/decodeToHDR`` keeps them. Floating-point and LogLuv images with values
+/// above white (by a tenth: filters also overshoot) are of high dynamic range and are tone-mapped. The header does not state this, so these images
+/// are read twice.
 ///
-/// Pixels that are missing or damaged are an error, never a grey area.
+/// Missing or damaged pixels are an error, never a grey area.
 public struct TIFFCoder: ImageCoder {
-    /// A coder.
+    /// Creates a coder.
     public init() {}
 
-    /// Whether the data starts like a TIFF.
+    /// Returns whether the data starts like a TIFF.
     public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .tiff }
 
-    /// What the first directory says. Cost: reads that, and goes through all others.
+    /// Reads the properties from the first directory. Cost: reads that, and goes through all others.
     ///
     /// - Throws: ``WebImage/WebImageError/Code/badImageData``, ``WebImage/WebImageError/Code/limitExceeded``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
@@ -49,7 +49,7 @@ public struct TIFFCoder: ImageCoder {
             if let pixels {
                 properties.isHighDynamicRange = try Self.isBrighterThanWhite(file, pixels, options.limits)
                 let keepsAll = options.keepsWidePixels && properties.isWide
-                // Light, whose dark tones lie close together, is converted before it is rounded.
+                // Linear light, whose dark tones are close together, is converted before it is rounded.
                 let mayBeLight = pixels.isLight || pixels.isFloat && file.info.icc != nil
                 rows = try TIFFRowReader(
                     file,
@@ -76,10 +76,10 @@ public struct TIFFCoder: ImageCoder {
         return properties
     }
 
-    /// What is above is meant to be brighter than white; filters and rounding go a little beyond.
+    /// The smallest value that counts as brighter than white; filters and rounding exceed white slightly.
     private static let leastHighlight: Float = 1.1
 
-    /// Whether any sample of floating point is above white. Reads all of them until one is.
+    /// Returns whether any floating-point sample is above white. Reads samples until one is.
     private static func isBrighterThanWhite(
         _ file: TIFFFile,
         _ pixels: TIFFPixels,

@@ -2,8 +2,8 @@ import CTIFFShims
 import FoundationEssentials
 import WebImageCodecs
 
-/// Rows of a picture of which libtiff makes RGB: YCbCr that is not in JPEG, LogLuv, old-style JPEG. It converts a
-/// strip or a row of tiles at a time; both must fit ``ImageLimits/maximumDecodedByteCount``.
+/// Reads the rows of an image that libtiff converts to RGB: YCbCr without JPEG compression, LogLuv, old-style JPEG. It converts a strip or
+/// a row of tiles at a time, with as much memory again; both must fit into ``ImageLimits/maximumDecodedByteCount``.
 final class TIFFConvertedRows: ScanlineSource {
     let width: Int
     let height: Int
@@ -12,7 +12,7 @@ final class TIFFConvertedRows: ScanlineSource {
 
     private let file: TIFFFile
     private let limits: ImageLimits
-    /// Width and height of what is converted at a time.
+    /// The width and height of the converted block.
     private let blockWidth: Int
     private let blockHeight: Int
     private let raster: ScratchBuffer
@@ -27,14 +27,14 @@ final class TIFFConvertedRows: ScanlineSource {
         width = file.width
         height = file.height
         let info = file.info
-        // YCbCr becomes the RGB that the profile is for; the others become sRGB.
+        // YCbCr is converted to the RGB of the profile; the others become sRGB.
         colorProfile = info.photometric == 6 ? file.colorProfile(limits) : nil
         blockWidth = info.tiled ? Int(info.tile_width) : width
         blockHeight = info.tiled ? Int(info.tile_height) : min(Int(info.rows_per_strip), height)
-        guard blockWidth > 0, blockHeight > 0 else { throw WebImageError(.badImageData, "TIFF: tiles without size") }
+        guard blockWidth > 0, blockHeight > 0 else { throw WebImageError(.badImageData, "TIFF: invalid tile size") }
         let across = (width + blockWidth - 1) / blockWidth
         let bytes = TIFFBlock.product(TIFFBlock.product(across * blockWidth, blockHeight), 4)
-        // libtiff holds about as much again.
+        // libtiff needs about as much memory again.
         try limits.check(decodedByteCount: TIFFBlock.product(bytes, 2))
         let unit = Int(clamping: info.tiled ? info.tile_bytes : info.row_bytes)
         let units = info.tiled ? TIFFBlock.product(across, (height + blockHeight - 1) / blockHeight) : height
@@ -48,7 +48,7 @@ final class TIFFConvertedRows: ScanlineSource {
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         guard count >= 0, count <= height - nextRow else {
-            throw WebImageError(.badImageData, "more rows were asked for than the picture has")
+            throw WebImageError(.badImageData, "more rows requested than the image has")
         }
         for index in 0..<count {
             if nextRow / blockHeight != band { try readBand(nextRow / blockHeight) }
@@ -67,7 +67,7 @@ final class TIFFConvertedRows: ScanlineSource {
         band = number
     }
 
-    /// Strips and tiles come with the bottom row first; the last strip has only the rows that are left.
+    /// Copies a row. Strips and tiles are stored with the bottom row first; the last strip only has the remaining rows.
     private func copyRow(to output: UnsafeMutablePointer<UInt8>) {
         let rows = file.info.tiled ? blockHeight : min(blockHeight, height - band * blockHeight)
         let row = rows - 1 - (nextRow - band * blockHeight)

@@ -2,17 +2,17 @@ import CTIFFShims
 import FoundationEssentials
 import WebImageCodecs
 
-/// A TIFF file in memory with the first of its pictures, and what its directory says.
+/// A TIFF file in memory with its first image, and the contents of its directory.
 final class TIFFFile {
     let info: webimage_tiff_info
     let reader: OpaquePointer
 
     /// - Parameter bytes: must stay valid as long as the file lives.
-    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
-    ///   ``WebImageError/Code/outOfMemory``; ``WebImageError/Code/unsupportedFormat`` for a compression that is none of ``compressions``.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``;
+    ///   ``WebImageError/Code/unsupportedFormat`` for a compression that is not one of ``compressions``.
     init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
         guard ImageFormat(detecting: bytes) == .tiff else { throw WebImageError(.badImageData, "not a TIFF file") }
-        // What libtiff asks for is in proportion to the file and to the picture; a little it always needs.
+        // libtiff allocates in proportion to the file and the image, plus a small constant.
         let largest = max(limits.maximumDecodedByteCount, 1 << 20)
         guard let reader = webimage_tiff_open(bytes.baseAddress, bytes.count, largest) else {
             throw WebImageError(.outOfMemory, "no memory to decode TIFF")
@@ -25,22 +25,22 @@ final class TIFFFile {
         }
         guard Self.compressions.contains(info.compression) else {
             webimage_tiff_close(reader)
-            throw WebImageError(.unsupportedFormat, "TIFF compression \(info.compression) is not decoded")
+            throw WebImageError(.unsupportedFormat, "TIFF compression \(info.compression) is not supported")
         }
         self.reader = reader
         self.info = info
     }
 
-    /// None, fax (2, 3, 4, 32771), LZW, JPEG of both kinds, Deflate (8, 32946), NeXT, PackBits, ThunderScan, PixarLog, LogLuv (34676, 34677),
-    /// LERC, LZMA, Zstandard, WebP. What others libtiff may have is not handed to it: JBIG (34661) takes a size from the strip itself, and
-    /// memory for that without a bound, or ends the process.
+    /// The supported compressions: none, fax (2, 3, 4, 32771), LZW, JPEG of both kinds, Deflate (8, 32946), NeXT, PackBits, ThunderScan, PixarLog,
+    /// LogLuv (34676, 34677), LERC, LZMA, Zstandard, WebP. Others are not passed to libtiff even if it supports them: JBIG (34661) reads a size from
+    /// the strip itself and allocates unlimited memory for it, or ends the process.
     private static let compressions: Set<UInt16> = [
         1, 2, 3, 4, 5, 6, 7, 8, 32766, 32771, 32773, 32809, 32909, 32946, 34676, 34677, 34887, 34925, 50000, 50001,
     ]
 
     deinit { webimage_tiff_close(reader) }
 
-    /// Why the last call failed.
+    /// Returns the error of the last failed call.
     static func error(of reader: OpaquePointer, _ limits: ImageLimits) -> WebImageError {
         let message = String(cString: webimage_tiff_error(reader))
         if message.contains("beyond the"), message.contains("byte limit") {
@@ -57,26 +57,26 @@ final class TIFFFile {
     var width: Int { Int(info.width) }
     var height: Int { Int(info.height) }
 
-    /// The embedded ICC profile, unless it is longer than the limit.
+    /// Returns the embedded ICC profile, unless it is longer than the limit.
     func colorProfile(_ limits: ImageLimits) -> Data? {
         guard let icc = info.icc, info.icc_length <= limits.maximumColorProfileByteCount else { return nil }
         return Data(bytes: icc, count: info.icc_length)
     }
 }
 
-/// Counts the pages of a file, by going from directory to directory.
+/// Counts the pages of a file, from directory to directory.
 enum TIFFPages {
-    /// More are not counted.
+    /// The maximum page count; further pages are not counted.
     static let most = 65_535
 
-    /// The number of pages, at least 1; where the chain of directories is broken or comes back on itself, it ends.
+    /// Returns the number of pages, at least 1. A broken or circular chain of directories ends the count.
     static func count(_ bytes: UnsafeRawBufferPointer) -> Int {
         let reader = TIFFNumbers(ByteReader(bytes))
         var offset = reader.isBig ? reader.number64(8) : reader.number32(4)
         var seen: Set<Int> = []
         while let place = offset, place > 0, seen.count < most, seen.insert(place).inserted {
             offset = nextDirectory(after: place, reader)
-            // A directory that is not wholly there is no page.
+            // An incomplete directory is not a page.
             if offset == nil { seen.remove(place) }
         }
         return max(seen.count, 1)
@@ -108,7 +108,7 @@ struct TIFFNumbers {
         (isLittle ? bytes.littleEndian32(offset) : bytes.bigEndian32(offset)).map(Int.init)
     }
 
-    /// Nil also for what is beyond any file.
+    /// Returns nil also for a value beyond any file size.
     func number64(_ offset: Int) -> Int? {
         guard let first = number32(offset), let second = number32(offset + 4) else { return nil }
         let (high, low) = isLittle ? (second, first) : (first, second)

@@ -1,9 +1,9 @@
 import CTIFFShims
 import WebImageCodecs
 
-/// What the samples of a picture mean.
+/// The meaning of an image's samples.
 struct TIFFPixels: Sendable {
-    /// What colours are made of.
+    /// The colour model.
     enum Model: Sendable { case gray, rgb, palette, cmyk, lab, xyz }
 
     let model: Model
@@ -12,19 +12,19 @@ struct TIFFPixels: Sendable {
     let isSigned: Bool
     /// 0 is white.
     let isInverted: Bool
-    /// The second and third sample of L*a*b* are signed.
+    /// A Boolean value that indicates whether the second and third sample of L*a*b* are signed.
     let hasSignedColors: Bool
-    /// Which sample is the alpha.
+    /// The index of the alpha sample; nil without alpha.
     let alpha: Int?
-    /// Colours are stored premultiplied.
+    /// A Boolean value that indicates whether colours are stored premultiplied.
     let isAssociated: Bool
     let samples: Int
-    /// Samples are light (LogLuv), and not what stands for it.
+    /// A Boolean value that indicates whether samples are linear light (LogLuv).
     let isLight: Bool
 
-    /// Nil for what only libtiff can convert.
+    /// Returns nil for samples that only libtiff can convert.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData`` for samples that nobody can make sense of.
+    /// - Throws: ``WebImageError/Code/badImageData`` for invalid samples.
     init?(_ info: webimage_tiff_info) throws(WebImageError) {
         let oldJPEG: UInt16 = 6
         guard info.compression != oldJPEG else { return nil }
@@ -46,13 +46,13 @@ struct TIFFPixels: Sendable {
         isInverted = info.photometric == 0
         let isKnown = isFloat ? [16, 32, 64].contains(bits) : (1...16).contains(bits) || bits == 32
         guard isKnown, info.sample_format <= 4 else {
-            throw WebImageError(.badImageData, "TIFF: samples of \(bits) bits and format \(info.sample_format)")
+            throw WebImageError(.badImageData, "TIFF: invalid samples of \(bits) bits and format \(info.sample_format)")
         }
         isLight = info.photometric == 32_844 || info.photometric == 32_845
-        guard !isLight || isFloat else { throw WebImageError(.badImageData, "TIFF: LogLuv that is not compressed") }
+        guard !isLight || isFloat else { throw WebImageError(.badImageData, "TIFF: LogLuv without compression") }
         let colors = Self.colorCount(model)
         guard model != .lab || !isFloat && (bits == 8 || bits == 16 && hasSignedColors) else {
-            throw WebImageError(.badImageData, "TIFF: L*a*b* of \(bits) bits")
+            throw WebImageError(.badImageData, "TIFF: invalid L*a*b* of \(bits) bits")
         }
         guard samples >= colors, model != .palette || !isFloat && bits <= 16 && info.palette.0 != nil else {
             throw WebImageError(.badImageData, "TIFF: too few samples or no palette")
@@ -68,8 +68,8 @@ struct TIFFPixels: Sendable {
         }
     }
 
-    /// Samples beyond the colours are told by a tag; without it, one is taken for straight alpha, as it was meant by those who
-    /// left the tag out.
+    /// Returns the index of the alpha sample, and whether it is premultiplied. A tag describes samples beyond the colours; without it, one such
+    /// sample is treated as straight alpha, as writers without the tag mean it.
     private static func alpha(_ info: webimage_tiff_info, colors: Int, _ model: Model) -> (Int?, Bool) {
         let extra = Int(info.samples_per_pixel) - colors
         guard extra > 0, model == .gray || model == .rgb || model == .palette else { return (nil, false) }
@@ -78,21 +78,21 @@ struct TIFFPixels: Sendable {
         }
         let types = withUnsafeBytes(of: info.extra_types) { Array($0.bindMemory(to: UInt16.self)) }
         for index in 0..<min(extra, Int(info.extra_count), types.count) where types[index] == 1 || types[index] == 2 {
-            // The colours of a palette are straight, whatever the tag says.
+            // The colours of a palette are straight, whatever the tag states.
             return (colors + index, types[index] == 1 && model != .palette)
         }
         return (nil, false)
     }
 
-    /// Samples that are looked at.
+    /// The samples that are used.
     var channels: [Int] {
         Array(0..<Self.colorCount(model)) + (alpha.map { [$0] } ?? [])
     }
 
-    /// Bits of what is seen; 8 where the samples have fewer, and of palettes, whose colours have no more.
+    /// The number of visible bits; 8 if the samples have fewer, and for palettes, whose colours have no more.
     var bitsPerComponent: Int { model == .palette ? 8 : max(bits, 8) }
 
-    /// Premultiplied pixels are final as they are, unless there are colours to convert first.
+    /// Returns the row layout. Premultiplied pixels need no further work, unless there are colours to convert first.
     func layout(hasProfile: Bool) -> ScanlineLayout {
         if alpha != nil { return isAssociated && !hasProfile ? .bgra8Premultiplied : .rgba8 }
         switch model {

@@ -3,8 +3,8 @@ import CTIFFShims
 import FoundationEssentials
 import WebImageCodecs
 
-/// Rows of a picture whose samples are converted here. In strips they are decoded one by one; of tiles a row of them is held,
-/// which must fit ``ImageLimits/maximumDecodedByteCount``.
+/// Reads the rows of an image whose samples are converted here. Strips are decoded row by row; of tiles a row of them is held, which must fit into
+/// ``ImageLimits/maximumDecodedByteCount``.
 final class TIFFRowReader: ScanlineSource {
     let width: Int
     let height: Int
@@ -18,19 +18,18 @@ final class TIFFRowReader: ScanlineSource {
     private let samples: TIFFSamples
     private let lab: LabTransform?
     private let wideColors: TIFFWideColors?
-    /// One row of each plane, or all tiles that are next to each other, of each plane.
+    /// The buffer for one row of each plane, or for a row of tiles of each plane.
     private let raw: ScratchBuffer
     private let planeBytes: Int
-    /// One row of bytes for each component.
+    /// The buffer for one row of bytes for each component.
     private let components: ScratchBuffer
     private let componentCount: Int
     private var nextRow = 0
-    /// The row of tiles that is held.
+    /// The index of the row of tiles in the buffer.
     private var band = -1
 
-    /// - Parameter isWide: hand out all that the samples say, as floats.
-    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,
-    ///   ``WebImageError/Code/outOfMemory``.
+    /// - Parameter isWide: return samples at full precision, as floats.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     init(_ file: TIFFFile, pixels: TIFFPixels, limits: ImageLimits, isWide: Bool = false) throws(WebImageError) {
         self.file = file
         self.limits = limits
@@ -53,7 +52,7 @@ final class TIFFRowReader: ScanlineSource {
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         guard count >= 0, count <= height - nextRow else {
-            throw WebImageError(.badImageData, "more rows were asked for than the picture has")
+            throw WebImageError(.badImageData, "more rows requested than the image has")
         }
         for index in 0..<count {
             let output = base + index * bytesPerRow
@@ -70,7 +69,7 @@ final class TIFFRowReader: ScanlineSource {
         }
     }
 
-    /// Whether stored rows are rows of the layout.
+    /// A Boolean value that indicates whether stored rows already have the layout.
     private var isDirect: Bool {
         !file.info.tiled && !file.info.separate_planes && pixels.bits == 8 && !pixels.isSigned && !pixels.isInverted
             && pixels.model != .palette && lab == nil && layout != .bgra8Premultiplied
@@ -84,7 +83,7 @@ final class TIFFRowReader: ScanlineSource {
         }
     }
 
-    /// Reads the next row, and says where its pixels lie in `raw`: those from `x` on at `offset`.
+    /// Reads the next row, and calls `body` with the places of its pixels in `raw`: those from `x` on are at `offset`.
     private func forEachPiece(_ body: (_ offset: Int, _ x: Int, _ count: Int) -> Void) throws(WebImageError) {
         let info = file.info
         guard info.tiled else {
@@ -117,7 +116,7 @@ final class TIFFRowReader: ScanlineSource {
         band = number
     }
 
-    /// Where a channel's samples begin that lie at `offset`, and how far they are apart.
+    /// Returns the first sample of a channel at `offset`, and the distance between samples.
     private func place(_ index: Int, _ channel: Int, _ offset: Int) -> TIFFSamples.Place {
         let isSeparate = file.info.separate_planes
         return TIFFSamples.Place(
@@ -129,7 +128,7 @@ final class TIFFRowReader: ScanlineSource {
 
     private func convert(offset: Int, x: Int, count: Int) {
         for (index, channel) in pixels.channels.enumerated() {
-            // A palette makes three of one.
+            // A palette index becomes three components.
             let row = index > 0 && pixels.model == .palette ? index + 2 : index
             samples.convert(
                 place(index, channel, offset),

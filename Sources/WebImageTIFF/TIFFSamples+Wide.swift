@@ -1,12 +1,12 @@
 extension TIFFSamples {
-    /// Makes a float of each sample of a channel, four floats apart in `output`: integers from 0 to 1 over their whole range,
-    /// floating point as it is, of which what is no number is 0.
+    /// Converts each sample of a channel to a float, four floats apart in `output`: integers to 0...1 over their whole range, floating point
+    /// unchanged, NaN to 0.
     func widen(_ place: Place, count: Int, channel: Int, to output: UnsafeMutablePointer<Float>) {
         let isInverted = pixels.isInverted && channel != pixels.alpha
         if pixels.isFloat {
             for index in 0..<count {
                 let value = Float(Self.real(place, index, bits: pixels.bits))
-                // Half floats hold no more, and infinities would become none.
+                // The range of half floats, beyond which they would be infinite.
                 let number = value.isNaN ? 0 : min(max(value, -65_504), 65_504)
                 output[4 * index] = isInverted ? 1 - number : number
             }

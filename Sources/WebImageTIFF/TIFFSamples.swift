@@ -1,18 +1,18 @@
 import CTIFFShims
 import WebImageCodecs
 
-/// Makes bytes of the samples of a row, whatever their size: rounded to nearest.
+/// Converts the samples of a row, of any size, to bytes, rounded to nearest.
 struct TIFFSamples {
-    /// Samples of one channel.
+    /// The samples of one channel.
     struct Place {
         let raw: UnsafeRawPointer
-        /// Which sample of `raw` is the first, and how many lie from one to the next.
+        /// The index of the first sample in `raw`, and the distance between samples.
         let first: Int
         let step: Int
     }
 
     let pixels: TIFFPixels
-    /// What a sample of up to 16 bits becomes; empty for wider ones.
+    /// The byte for each value of a sample of up to 16 bits; empty for wider samples.
     private let levels: [UInt8]
     /// The same for alpha, which is never inverted, or for the signed samples of L*a*b*.
     private let otherLevels: [UInt8]
@@ -31,7 +31,7 @@ struct TIFFSamples {
 
     private static func levels(_ pixels: TIFFPixels, isInverted: Bool, isSigned: Bool) -> [UInt8] {
         let top = (1 << pixels.bits) - 1
-        // Signed numbers go from the smallest to the greatest.
+        // Signed numbers are ordered from the smallest to the largest.
         let sign = isSigned ? 1 << (pixels.bits - 1) : 0
         return (0...top).map { value in
             let level = ((value ^ sign) * 255 + top / 2) / top
@@ -39,7 +39,7 @@ struct TIFFSamples {
         }
     }
 
-    /// Colours are of 16 bits; where none is above 255, a program wrote 8.
+    /// Returns the palette. Its colours have 16 bits; if none is above 255, a program wrote 8.
     private static func palette(_ info: webimage_tiff_info, bits: Int) -> [[UInt8]] {
         let count = 1 << bits
         let tables = [info.palette.0, info.palette.1, info.palette.2].map { table -> [UInt16] in
@@ -49,7 +49,7 @@ struct TIFFSamples {
         return tables.map { $0.map { isWide ? UInt8((Int($0) * 255 + 32767) / 65535) : UInt8($0) } }
     }
 
-    /// Converts a channel of some pixels. That of a palette becomes three rows, `rowLength` apart.
+    /// Converts a channel of some pixels. A palette index becomes three rows, `rowLength` apart.
     func convert(
         _ place: Place,
         count: Int,
@@ -70,7 +70,7 @@ struct TIFFSamples {
         }
     }
 
-    /// Whole numbers: bytes, words in this machine's order, or bits from the top of each byte down.
+    /// Calls `body` with each integer: bytes, words in this machine's order, or bits from the top of each byte down.
     @inline(__always)
     func forEachNumber(_ place: Place, _ count: Int, _ body: (Int, Int) -> Void) {
         let (raw, first, step) = (place.raw, place.first, place.step)
@@ -105,7 +105,7 @@ struct TIFFSamples {
         return value
     }
 
-    /// Floating-point samples go from 0 to 1; 32-bit integers over their whole range.
+    /// Converts wide samples: floating point from 0 to 1; 32-bit integers over their whole range.
     private func convertWide(
         _ place: Place,
         _ count: Int,
@@ -121,13 +121,13 @@ struct TIFFSamples {
                 let number = place.raw.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
                 value = Double(pixels.isSigned ? number ^ 0x8000_0000 : number) / 4_294_967_295
             }
-            // No number at all is black.
+            // NaN becomes black.
             let level = UInt8((value > 0 ? min(value, 1) * 255 : 0).rounded())
             output[index] = pixels.isInverted && !isAlpha ? 255 - level : level
         }
     }
 
-    /// A floating-point sample.
+    /// Returns a floating-point sample.
     @inline(__always)
     static func real(_ place: Place, _ index: Int, bits: Int) -> Double {
         let offset = (place.first + index * place.step) * (bits / 8)

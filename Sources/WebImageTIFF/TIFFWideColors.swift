@@ -2,11 +2,11 @@ import CLCMS
 import FoundationEssentials
 import WebImageCodecs
 
-/// Makes red, green and blue of rows of floats, four a pixel, where those are other colours. For one thread.
+/// Converts rows of floats, four per pixel, from other colour models to red, green and blue. For one thread.
 final class TIFFWideColors {
     private enum Way {
         case none
-        /// The first of the four is all three.
+        /// The first of the four is the value of all three.
         case gray
         case matrix([Float])
         case inks
@@ -15,7 +15,7 @@ final class TIFFWideColors {
     }
 
     private let way: Way
-    /// Whether a profile of the file is used up.
+    /// A Boolean value that indicates whether the file's profile has been applied.
     let isFinal: Bool
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
@@ -27,7 +27,7 @@ final class TIFFWideColors {
         case .cmyk: way = Self.transform(ofInks: profile).map { .transform($0, model) } ?? .inks
         case .lab:
             guard let transform = Self.transformOfLab() else {
-                throw WebImageError(.outOfMemory, "no memory for a conversion of colours")
+                throw WebImageError(.outOfMemory, "no memory for a colour conversion")
             }
             way = .transform(transform, model)
         }
@@ -40,7 +40,7 @@ final class TIFFWideColors {
     private static let cmyk: cmsUInt32Number = 1 << 22 | 6 << 16 | 4 << 3 | 4
     private static let laba: cmsUInt32Number = 1 << 22 | 10 << 16 | 1 << 7 | 3 << 3 | 4
     private static let rgba: cmsUInt32Number = 1 << 22 | 4 << 16 | 1 << 7 | 3 << 3 | 4
-    /// What libtiff has for pixels of LogLuv: white is light of equal energy.
+    /// libtiff's matrix for LogLuv pixels: white is light of equal energy.
     private static let lightOfXYZ: [Float] = [2.690, -1.276, -0.414, -1.022, 1.978, 0.044, 0.061, -0.224, 1.163]
 
     private static func transform(ofInks data: Data?) -> cmsHTRANSFORM? {
@@ -66,7 +66,7 @@ final class TIFFWideColors {
         return cmsCreateTransform(source, format, target, rgba, cmsUInt32Number(INTENT_PERCEPTUAL), 0)
     }
 
-    /// In place. The fourth float of colours of three stays, that of inks is overwritten.
+    /// Converts in place. The fourth float stays for models of three components; for inks it is overwritten.
     func convert(_ row: UnsafeMutablePointer<Float>, count: Int) {
         switch way {
         case .none: break
@@ -87,7 +87,7 @@ final class TIFFWideColors {
         for row in 0..<3 { pixel[row] = matrix[3 * row] * x + matrix[3 * row + 1] * y + matrix[3 * row + 2] * z }
     }
 
-    /// Samples of 16 bits as parts of all: L* from 0 to 100, the others in 256ths, and signed.
+    /// Scales samples of 16 bits, 0...1, to L* from 0 to 100 and the signed a* and b*, stored in 256ths.
     private static func scaleLab(_ pixel: UnsafeMutablePointer<Float>) {
         pixel[0] *= 100
         for channel in 1..<3 { pixel[channel] = (pixel[channel] * 65_535 - 32_768) / 256 }

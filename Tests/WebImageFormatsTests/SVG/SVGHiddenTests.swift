@@ -21,8 +21,8 @@ import WebImage
         } catch { return error }
     }
 
-    /// Whether a document is refused because of an address.
-    private func isRefused(_ data: Data) -> Bool { refusal(data)?.message.contains("address") == true }
+    /// Whether a document is refused because of a URL.
+    private func isRefused(_ data: Data) -> Bool { refusal(data)?.message.contains("URL") == true }
 
     /// The alpha in the middle of a drawing of 20 pixels: 0 when nothing was drawn.
     private func middle(_ body: String) throws -> UInt8 {
