@@ -1,8 +1,8 @@
-// libavif. Fields whose names differ between its versions are read here, so that Swift code is the same for all.
+// libavif. Fields whose names differ between its versions are read here, so that the Swift code is the same for all.
 #pragma once
 #include <avif/avif.h>
 
-/// 0 exchanges top and bottom, 1 left and right.
+/// Returns the axis: 0 swaps top and bottom, 1 left and right.
 static inline uint8_t webimage_avif_mirror_axis(avifImageMirror mirror) {
 #if AVIF_VERSION_MAJOR >= 1
     return mirror.axis;

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-// libchafa's headers and GLib's lie in directories that only pkg-config knows, whose flags SwiftPM warns of in every build.
-// What is used of them is little. The numbers are part of libchafa's binary interface, as it has been since 1.6.
+// The headers of libchafa and GLib are in directories that only pkg-config knows, and SwiftPM warns about its flags in every build. Only few
+// functions are used, so they are declared here. The numbers are part of libchafa's binary interface, unchanged since 1.6.
 typedef struct ChafaTermDb ChafaTermDb;
 typedef struct ChafaTermInfo ChafaTermInfo;
 typedef struct ChafaSymbolMap ChafaSymbolMap;
@@ -43,7 +43,7 @@ enum {
     SYMBOLS_ASCII = 1 << 14,
     SYMBOLS_WIDE = 1 << 18,
 };
-// Cells that are skipped would show what was there before.
+// Skipped cells would keep their former contents.
 enum { OPTIMIZATION_REUSE_ATTRIBUTES = 1 << 0, OPTIMIZATION_REPEAT_CELLS = 1 << 2 };
 
 ChafaTermDb *chafa_term_db_get_default(void);
@@ -80,10 +80,10 @@ struct webimage_chafa {
     int canvas_mode;
 };
 
-/// The most colours that the terminal has sequences for.
+/// Returns the canvas mode with the most colours that the terminal supports.
 static int canvas_mode_of(const ChafaTermInfo *info) {
     if (chafa_term_info_have_seq(info, SEQ_SET_COLOR_FGBG_DIRECT)) return CANVAS_TRUECOLOR;
-    // The first 16 of 256 are the user's own.
+    // The first 16 of 256 colours are defined by the user.
     if (chafa_term_info_have_seq(info, SEQ_SET_COLOR_FGBG_256)) return CANVAS_INDEXED_240;
     if (chafa_term_info_have_seq(info, SEQ_SET_COLOR_FGBG_16)) return CANVAS_INDEXED_16;
     if (chafa_term_info_have_seq(info, SEQ_SET_COLOR_FGBG_8)) return CANVAS_INDEXED_8;
@@ -123,7 +123,7 @@ webimage_chafa_mode webimage_chafa_get_mode(const webimage_chafa *chafa) { retur
 char *webimage_chafa_draw(
     webimage_chafa *chafa, int columns, int rows, int cell_width, int cell_height, const void *pixels, bool has_alpha,
     int width, int height, int bytes_per_row, size_t *count) {
-    // libchafa numbers its pixel modes as webimage_chafa_mode does.
+    // libchafa's pixel modes have the values of webimage_chafa_mode.
     ChafaCanvasConfig *config = chafa_canvas_config_new();
     chafa_canvas_config_set_geometry(config, columns, rows);
     chafa_canvas_config_set_cell_geometry(config, cell_width, cell_height);
@@ -131,11 +131,11 @@ char *webimage_chafa_draw(
     chafa_canvas_config_set_pixel_mode(config, (int)chafa->mode);
     chafa_canvas_config_set_symbol_map(config, chafa->symbols);
     chafa_canvas_config_set_optimizations(config, OPTIMIZATION_REUSE_ATTRIBUTES | OPTIMIZATION_REPEAT_CELLS);
-    // Without colours, shades are made of dots; bounds would be all there is.
+    // Without colours, dots form shades; otherwise only outlines would remain.
     bool has_colors = chafa->canvas_mode != CANVAS_FGBG && chafa->canvas_mode != CANVAS_FGBG_BGFG;
     if (!has_colors) {
         chafa_canvas_config_set_dither_mode(config, DITHER_ORDERED);
-        // With 0.75 and more, libchafa 1.14 has dots in what is black.
+        // With 0.75 and more, libchafa 1.14 draws dots in black areas.
         chafa_canvas_config_set_dither_intensity(config, 0.5f);
     }
     ChafaCanvas *canvas = chafa_canvas_new(config);

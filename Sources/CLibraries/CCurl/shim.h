@@ -1,4 +1,4 @@
-// libcurl, and what of it Swift cannot call: variadic functions, each wrapped for one type of argument, and macros.
+// libcurl, with wrappers for what Swift cannot call: variadic functions, one wrapper for each type of argument, and macros.
 #pragma once
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -7,13 +7,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/// Whose functions are used; a lower number than the headers' tries what older versions get.
+/// The version whose functions are used; a lower number than the headers' tests the fallbacks for older versions.
 #ifndef WEBIMAGE_CURL_VERSION
 #define WEBIMAGE_CURL_VERSION LIBCURL_VERSION_NUM
 #endif
 
 #if LIBCURL_VERSION_NUM < 0x074D00
-/// The server wants a certificate of the client's. Older libraries never say so.
+/// The server requires a client certificate. Older libraries never return this.
 static const CURLcode CURLE_SSL_CLIENTCERT = (CURLcode)98;
 #endif
 
@@ -52,11 +52,11 @@ static inline CURLcode webimage_curl_set_debug(
     return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, function);
 }
 
-/// Whether a function can be called before a request is sent. If not, the log says when it was.
+/// Returns whether a function can be called before a request is sent. If not, the log reports the time afterwards.
 static inline bool webimage_curl_calls_before_request(void) { return WEBIMAGE_CURL_VERSION >= 0x075000; }
 
-/// Has `function` called with the address of the connection, new or kept, before a request is sent over it. Before libcurl 7.80
-/// nothing can be called there: see `webimage_curl_set_unchecked_connections`.
+/// Sets a function that is called with the address of the connection, new or reused, before a request is sent over it. Before libcurl 7.80 there is
+/// no such callback: see `webimage_curl_set_unchecked_connections`.
 static inline void webimage_curl_set_before_request(
     CURL *easy, int (*function)(void *, char *, char *, int, int)) {
 #if WEBIMAGE_CURL_VERSION >= 0x075000
@@ -66,7 +66,7 @@ static inline void webimage_curl_set_before_request(
 #endif
 }
 
-/// Sets what that function is called with.
+/// Sets the context of that function.
 static inline void webimage_curl_set_before_request_context(CURL *easy, void *context) {
 #if WEBIMAGE_CURL_VERSION >= 0x075000
     curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
@@ -75,8 +75,8 @@ static inline void webimage_curl_set_before_request_context(CURL *easy, void *co
 #endif
 }
 
-/// Makes up for the function where it is not called: with `forbids_reuse` a transfer gets a new connection, whose address the callback
-/// that opens sockets sees, and leaves none.
+/// Replaces that function where it is not available: with `forbids_reuse` a transfer gets a new connection, whose address the socket callback checks,
+/// and closes it at the end.
 static inline void webimage_curl_set_unchecked_connections(CURL *easy, bool forbids_reuse) {
 #if WEBIMAGE_CURL_VERSION >= 0x075000
     (void)easy, (void)forbids_reuse;
@@ -86,7 +86,7 @@ static inline void webimage_curl_set_unchecked_connections(CURL *easy, bool forb
 #endif
 }
 
-/// Allows HTTP and HTTPS only.
+/// Allows only HTTP and HTTPS.
 static inline void webimage_curl_allow_only_http(CURL *easy) {
 #if WEBIMAGE_CURL_VERSION >= 0x075500
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -95,7 +95,7 @@ static inline void webimage_curl_allow_only_http(CURL *easy) {
 #endif
 }
 
-/// Does not wait for a thread that looks up a host when its transfer ends. Before libcurl 7.87 it does wait.
+/// Makes a transfer end without waiting for the thread of its DNS lookup. Before libcurl 7.87 it does wait.
 static inline void webimage_curl_quit_look_ups(CURL *easy) {
 #if WEBIMAGE_CURL_VERSION >= 0x075700
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
@@ -104,7 +104,7 @@ static inline void webimage_curl_quit_look_ups(CURL *easy) {
 #endif
 }
 
-/// libcurl's own sockets are inherited by programs that this one starts.
+/// Opens a socket that child processes do not inherit, unlike libcurl's own.
 static inline curl_socket_t webimage_curl_open_socket(const struct curl_sockaddr *address) {
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
@@ -118,7 +118,8 @@ static inline CURLcode webimage_curl_set_open_socket(
     return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
 }
 
-/// The 4 or 16 bytes of an address in network order, and its port; 0 for one that is not of the internet.
+/// Returns the number of bytes of an address, 4 or 16, and stores them in network order with the port; 0 for one that is not an internet
+/// address.
 static inline int webimage_curl_address(const struct curl_sockaddr *address, unsigned char *bytes, int *port) {
     const void *place = &address->addr;
     if (address->family == AF_INET && address->addrlen >= sizeof(struct sockaddr_in)) {
@@ -161,7 +162,7 @@ static inline CURLSHcode webimage_curl_share_cookies(CURLSH *share) {
     return curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE);
 }
 
-/// The next finished transfer: 1 with its handle and result, 0 when there is none.
+/// Returns the next finished transfer: 1 with its handle and result, 0 when there is none.
 static inline int webimage_curl_next_finished(CURLM *multi, CURL **easy, CURLcode *result) {
     int waiting = 0;
     for (CURLMsg *message = curl_multi_info_read(multi, &waiting); message;

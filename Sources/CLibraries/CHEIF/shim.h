@@ -1,25 +1,25 @@
-// libheif. Limits that differ between its versions are set here, so that Swift code is the same for all.
+// libheif. Limits that differ between its versions are set here, so that the Swift code is the same for all.
 #pragma once
 #include <libheif/heif.h>
 
-/// Limits images to `width` × `height` pixels. Codecs work in blocks of up to 64 × 64 pixels, so an image may be stored with up to 63
-/// more on each side.
+/// Limits images to `width` × `height` pixels. Codecs work in blocks of up to 64 × 64 pixels, so an image may be stored with up to 63 more on each
+/// side.
 ///
-/// Until 1.19 libheif knows one limit, for each side. Since then it has a limit of pixels, and default limits that are stricter than
-/// ours. A profile that is too long is ignored by us; libheif would refuse the image.
+/// Before 1.19 libheif has one limit, for each side. Since then it has a limit of pixels, and stricter default limits than ours. We ignore a profile
+/// that is too long; libheif would refuse the image.
 static inline void webimage_heif_limit(
     struct heif_context *context, uint32_t width, uint32_t height, uint64_t maximum_pixel_count) {
 #if LIBHEIF_NUMERIC_VERSION >= 0x01130000
     struct heif_security_limits *limits = heif_context_get_security_limits(context);
     uint64_t pixel_count = ((uint64_t)width + 63) * ((uint64_t)height + 63);
-    // Blocks of the biggest image that is allowed, if that is smaller.
+    // The blocks of the largest allowed image, if that is smaller.
     uint64_t most = maximum_pixel_count + maximum_pixel_count / 8 + (64 << 10);
     limits->max_image_size_pixels = pixel_count < most ? pixel_count : most;
     limits->max_color_profile_size = 0;
 #else
     (void)maximum_pixel_count;
     uint32_t side = width > height ? width : height;
-    // The first side that is refused.
+    // The first side that is rejected.
     heif_context_set_maximum_image_size_limit(context, side < INT32_MAX ? (int)side + 1 : INT32_MAX);
 #endif
 }

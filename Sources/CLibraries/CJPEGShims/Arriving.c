@@ -1,13 +1,13 @@
 #include "Decoder.h"
 
-/// How much of the bytes so far was used.
+/// Returns how many of the bytes so far were used.
 static size_t position(const struct webimage_jpeg_decoder *decoder) {
     return decoder->byte_count - decoder->source.bytes_in_buffer;
 }
 
 void webimage_jpeg_decoder_feed(
     struct webimage_jpeg_decoder *decoder, const uint8_t *data, size_t byte_count, bool is_whole) {
-    // After the last bytes the source is at an end marker of our own.
+    // After the last bytes the source holds an end marker that was added here.
     if (decoder->hit_end || byte_count < decoder->byte_count) { return; }
     size_t start = position(decoder);
     size_t skipped = byte_count - start < decoder->to_skip ? byte_count - start : decoder->to_skip;
@@ -16,7 +16,7 @@ void webimage_jpeg_decoder_feed(
     decoder->byte_count = byte_count;
     decoder->source.next_input_byte = data + start + skipped;
     decoder->source.bytes_in_buffer = byte_count - start - skipped;
-    // What was to be passed over and does not exist was the end.
+    // Bytes to be skipped that do not exist are the end of the data.
     if (is_whole && decoder->to_skip > 0) { decoder->source.fill_input_buffer(&decoder->info); }
 }
 
@@ -38,7 +38,7 @@ enum webimage_jpeg_status webimage_jpeg_decoder_begin(
     return webimage_jpeg_ok;
 }
 
-/// Reads rows until there are no more of them, or no more bytes.
+/// Reads rows until all are read or the bytes end.
 static unsigned read_rows(j_decompress_ptr info, unsigned count, uint8_t *base, size_t bytes_per_row) {
     enum { batch = 16 };
     unsigned done = 0;
@@ -63,7 +63,7 @@ enum webimage_jpeg_status webimage_jpeg_decoder_read_available(
     *row_count = info->output_scanline;
     if (info->output_scanline < info->output_height) {
         if (decoder->awaits_more) { return webimage_jpeg_suspended; }
-        error_trap_raise(&decoder->trap, webimage_jpeg_bad_data, "the data ends before the picture does");
+        error_trap_raise(&decoder->trap, webimage_jpeg_bad_data, "the image data is truncated");
     }
     decoder_check_completeness(decoder);
     return webimage_jpeg_ok;
@@ -77,7 +77,7 @@ enum webimage_jpeg_status webimage_jpeg_decoder_absorb(struct webimage_jpeg_deco
         decoder_check_bounds(decoder);
         result = jpeg_consume_input(info);
     }
-    // The last one begun counts when nothing comes after it.
+    // The last scan counts only when the image ends after it.
     bool is_complete = result == JPEG_REACHED_EOI;
     *scan_count = (unsigned)(info->input_scan_number - (is_complete ? 0 : 1));
     if (!is_complete) { return webimage_jpeg_suspended; }
@@ -100,7 +100,7 @@ enum webimage_jpeg_status webimage_jpeg_decoder_read_pass(
         error_trap_raise(&decoder->trap, webimage_jpeg_bad_data, "there are no more rows");
     }
     if (read_rows(info, count, base, bytes_per_row) < count) {
-        error_trap_raise(&decoder->trap, webimage_jpeg_bad_data, "the data ends before the picture does");
+        error_trap_raise(&decoder->trap, webimage_jpeg_bad_data, "the image data is truncated");
     }
     return webimage_jpeg_ok;
 }

@@ -8,8 +8,8 @@ static struct webimage_jpeg_decoder *owner(j_decompress_ptr info) { return info-
 
 static void source_nothing(j_decompress_ptr info) { (void)info; }
 
-/// The decoder reads ahead, so wanting more bytes is not yet a fault: it gets an end marker, and what it then finds
-/// missing is an error elsewhere. While more may come it has to wait.
+/// The decoder reads ahead, so running out of bytes is not an error yet: it gets an end marker, and missing data is detected elsewhere. If
+/// more data may follow, decoding is suspended.
 static boolean source_fill(j_decompress_ptr info) {
     static const JOCTET end[2] = {0xFF, JPEG_EOI};
     if (owner(info)->awaits_more) { return FALSE; }
@@ -35,8 +35,8 @@ static void source_skip(j_decompress_ptr info, long count) {
     info->src->bytes_in_buffer -= (size_t)count;
 }
 
-/// libjpeg paints over damage and warns. Warnings that mean pixels were made up are told, or errors; the others are about
-/// things that real encoders do and that change no pixel (a few extra bytes, odd version numbers).
+/// libjpeg paints over damage and warns. Warnings that mean painted pixels are recorded, or become errors. The others concern deviations of real
+/// encoders that do not change any pixel (a few extra bytes, odd version numbers).
 static void on_message(j_common_ptr common, int level) {
     if (level >= 0) { return; }
     struct webimage_jpeg_decoder *decoder = owner((j_decompress_ptr)common);
@@ -47,7 +47,7 @@ static void on_message(j_common_ptr common, int level) {
     case JWRN_HUFF_BAD_CODE:
     case JWRN_ARITH_BAD_CODE:
     case JWRN_MUST_RESYNC:
-        // What is missing at the end may still be had elsewhere, so it is always an error.
+        // Missing data may still be available elsewhere, so it is always an error.
         if (!decoder->tolerates_damage || decoder->hit_end) { common->err->error_exit(common); }
         decoder->is_damaged = true;
     default: break;
@@ -58,7 +58,7 @@ void webimage_jpeg_decoder_tolerate_damage(struct webimage_jpeg_decoder *decoder
 
 bool webimage_jpeg_decoder_is_damaged(const struct webimage_jpeg_decoder *decoder) { return decoder->is_damaged; }
 
-/// Called over and over while scans are read and rows are made.
+/// Called repeatedly while scans and rows are decoded.
 static void check_bounds(j_common_ptr common) { decoder_check_bounds(owner((j_decompress_ptr)common)); }
 
 static uint64_t monotonic_time(void) {
@@ -74,14 +74,14 @@ void webimage_jpeg_decoder_limit(struct webimage_jpeg_decoder *decoder, uint64_t
 void decoder_check_bounds(struct webimage_jpeg_decoder *decoder) {
     j_decompress_ptr info = &decoder->info;
     if (info->input_scan_number > 0 && (unsigned)info->input_scan_number > decoder->maximum_scans) {
-        error_trap_raise(&decoder->trap, webimage_jpeg_too_many_scans, "the picture has too many scans");
+        error_trap_raise(&decoder->trap, webimage_jpeg_too_many_scans, "the image has too many scans");
     }
     if (decoder->deadline > 0 && monotonic_time() >= decoder->deadline) {
-        error_trap_raise(&decoder->trap, webimage_jpeg_too_late, "the time is over");
+        error_trap_raise(&decoder->trap, webimage_jpeg_too_late, "the deadline has passed");
     }
 }
 
-/// Whether every coefficient of every component has arrived in full.
+/// Returns whether every coefficient of every component is complete.
 static bool is_fully_refined(j_decompress_ptr info) {
     if (!info->coef_bits) { return false; }
     for (int component = 0; component < info->num_components; component++) {
@@ -92,13 +92,13 @@ static bool is_fully_refined(j_decompress_ptr info) {
     return true;
 }
 
-/// A picture whose bytes ran out is complete only if nothing could still have followed but the end marker.
+/// An image whose bytes ran out is complete only if nothing but the end marker can be missing.
 void decoder_check_completeness(struct webimage_jpeg_decoder *decoder) {
     j_decompress_ptr info = &decoder->info;
     if (!decoder->hit_end) { return; }
-    // Arithmetic decoding goes on with zeros after the end and cannot tell.
+    // Arithmetic decoding continues with zeros after the end and cannot detect it.
     bool complete = !info->arith_code && (!jpeg_has_multiple_scans(info) || is_fully_refined(info));
-    if (!complete) { error_trap_raise(&decoder->trap, webimage_jpeg_bad_data, "the data ends before the picture does"); }
+    if (!complete) { error_trap_raise(&decoder->trap, webimage_jpeg_bad_data, "the image data is truncated"); }
 }
 
 struct webimage_jpeg_decoder *webimage_jpeg_decoder_create(const uint8_t *data, size_t byte_count) {
@@ -175,7 +175,7 @@ enum webimage_jpeg_status webimage_jpeg_decoder_read(
         unsigned wanted = count < batch ? count : batch;
         for (unsigned i = 0; i < wanted; i++) { rows[i] = base + i * bytes_per_row; }
         unsigned got = jpeg_read_scanlines(info, rows, wanted);
-        if (got == 0) { error_trap_raise(&decoder->trap, webimage_jpeg_bad_data, "the data ends before the picture does"); }
+        if (got == 0) { error_trap_raise(&decoder->trap, webimage_jpeg_bad_data, "the image data is truncated"); }
         base += got * bytes_per_row;
         count -= got;
     }

@@ -13,7 +13,7 @@ static _Noreturn void raise_current(j_common_ptr info) {
     struct error_trap *trap = (struct error_trap *)info->err;
     switch (info->err->msg_code) {
     case JERR_OUT_OF_MEMORY: trap->status = webimage_jpeg_no_memory; break;
-    // Far from the end of the bytes libjpeg-turbo decodes such codes as 0 and says nothing.
+    // Far from the end of the bytes libjpeg-turbo decodes such codes as 0 without a warning.
     case JWRN_HUFF_BAD_CODE: trap->status = webimage_jpeg_bad_code; break;
     default: trap->status = webimage_jpeg_bad_data;
     }
@@ -21,7 +21,7 @@ static _Noreturn void raise_current(j_common_ptr info) {
     longjmp(trap->target, 1);
 }
 
-/// What matters of warnings, the decoder finds out itself.
+/// Counts warnings; the decoder checks relevant ones itself.
 static void pass_over(j_common_ptr info, int level) {
     if (level < 0) { info->err->num_warnings++; }
 }

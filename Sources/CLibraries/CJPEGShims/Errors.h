@@ -1,4 +1,4 @@
-// What decoder and encoder share: errors become a longjmp to the entry point.
+// Shared by decoder and encoder: errors become a longjmp to the entry point.
 #pragma once
 #include <stddef.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "CJPEGShims.h"
 
 struct error_trap {
-    /// First, because libjpeg hands out pointers to it.
+    /// First, because libjpeg passes pointers to it.
     struct jpeg_error_mgr manager;
     jmp_buf target;
     enum webimage_jpeg_status status;
@@ -18,5 +18,5 @@ struct error_trap {
 
 /// Installs the handlers.
 struct jpeg_error_mgr *error_trap_install(struct error_trap *trap);
-/// Jumps to the entry point with a status of our own.
+/// Jumps to the entry point with a status of this library.
 _Noreturn void error_trap_raise(struct error_trap *trap, enum webimage_jpeg_status status, const char *message);

@@ -1,10 +1,10 @@
-// libjxl. Functions whose parameters differ between its versions are wrapped here, so that Swift code is the same for all.
+// libjxl. Functions whose parameters differ between its versions are wrapped here, so that the Swift code is the same for all.
 #pragma once
 #include <jxl/decode.h>
 #include <jxl/encode.h>
 #include <jxl/version.h>
 
-// Until 0.9 a pixel format, which was not used, stood before the target.
+// Before 0.9 an unused pixel format preceded the target.
 #if JPEGXL_NUMERIC_VERSION < JPEGXL_COMPUTE_NUMERIC_VERSION(0, 9, 0)
 #define WEBIMAGE_JXL_FORMAT NULL,
 #else

@@ -1,7 +1,7 @@
 #pragma once
 
-// A function so marked is compiled for each level of x86-64, and the one for this processor is chosen when the program is
-// loaded. Sanitizers cannot have that: they would instrument the choice, which happens before they are ready.
+// A function marked with this is compiled for each level of x86-64, and the variant for this processor is chosen when the program is loaded.
+// Sanitizers do not support that: they would instrument the resolver, which runs before they are ready.
 #if !defined(__x86_64__) || __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
 #define MULTIVERSION
 #else

@@ -13,13 +13,13 @@ static inline bytes4 load(const uint8_t *from) {
 
 static inline shorts4 widened(bytes4 value) { return __builtin_convertvector(value, shorts4); }
 
-/// The neighbour closest to left (a) + above (b) - corner (c).
+/// Returns the neighbour closest to left (a) + above (b) - corner (c).
 static inline shorts4 paeth(shorts4 a, shorts4 b, shorts4 c) {
     shorts4 to_a = b - c, to_b = a - c, to_c = to_a + to_b;
     to_a = __builtin_elementwise_abs(to_a);
     to_b = __builtin_elementwise_abs(to_b);
     to_c = __builtin_elementwise_abs(to_c);
-    // Signs and not comparisons: with AVX-512 those go through mask registers, which takes three times as long.
+    // Signs instead of comparisons: with AVX-512 those use mask registers, which takes three times as long.
     shorts4 is_c = (to_c - to_b) >> 15;
     shorts4 not_a = (__builtin_elementwise_min(to_b, to_c) - to_a) >> 15;
     shorts4 other = (c & is_c) | (b & ~is_c);
@@ -30,8 +30,8 @@ static inline bytes4 average(bytes4 left, bytes4 above) {
     return __builtin_convertvector((widened(left) + widened(above)) >> 1, bytes4);
 }
 
-/// One pixel after the other, the one before in a register. Stores past a pixel of 3 bytes are overwritten by the next
-/// pixel; the last one is stored to the byte.
+/// Restores pixel by pixel, with the previous one in a register. Stores beyond a pixel of 3 bytes are overwritten by the next pixel; the
+/// last one is stored exactly.
 #define RESTORE_PIXELS(predicted)                                                   \
     do {                                                                            \
         bytes4 left = {0};                                                          \
@@ -48,7 +48,7 @@ static inline bytes4 average(bytes4 left, bytes4 above) {
         memcpy(row + i, &left, size);                                               \
     } while (0)
 
-/// The same for the filter in which each pixel waits longest for the one before: that stays in 16 bits.
+/// The same for the filter with the longest dependency between pixels: the previous pixel stays in 16 bits.
 static inline __attribute__((always_inline)) void restore_paeth(
     const uint8_t *filtered, const uint8_t *above, uint8_t *row, size_t count, size_t size) {
     shorts4 left = {0}, corner = {0};
@@ -129,7 +129,7 @@ MULTIVERSION uint64_t png_filter(
     }
     uint64_t sum = 0;
     for (i = 0; i < count;) {
-        // Sums of 32 bits, which the compiler adds up many at a time.
+        // Sums of 32 bits, which the compiler vectorises.
         size_t end = count - i < 1 << 16 ? count : i + (1 << 16);
         uint32_t part = 0;
         for (; i < end; i++) part += filtered[i] < 128 ? filtered[i] : (uint8_t)-filtered[i];

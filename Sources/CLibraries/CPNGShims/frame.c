@@ -13,7 +13,7 @@ static void put32(uint8_t *to, uint32_t value) {
     for (int i = 0; i < 4; i++) to[i] = (uint8_t)(value >> (24 - 8 * i));
 }
 
-/// The length of the chunk's content if all of the chunk is there.
+/// Returns the length of the chunk's content if the chunk is complete.
 static bool chunk_length(const uint8_t *bytes, size_t count, size_t offset, size_t *length) {
     if (offset > count || count - offset < CHUNK_OVERHEAD) return false;
     *length = get32(bytes + offset);
@@ -48,7 +48,7 @@ static void begin(png_frame *frame, const uint8_t *bytes) {
     frame->next = FRAME_COLORS;
 }
 
-/// Hands out the next chunk of the kinds that say what colours mean; false when the pixels of the default image begin.
+/// Returns the next chunk with colour information; false when the pixels of the default image begin.
 static bool next_color_chunk(png_frame *frame, const uint8_t *bytes, size_t count, const char *kinds) {
     size_t length;
     while (frame->offset < frame->start && chunk_length(bytes, count, frame->offset, &length)) {
@@ -100,7 +100,7 @@ static const char *refill(png_frame *frame, const uint8_t *bytes, size_t count) 
         frame->next = FRAME_TRANSPARENCY;
         return refill(frame, bytes, count);
     case FRAME_TRANSPARENCY:
-        // Last, because libpng does not take it before a palette.
+        // Last, because libpng rejects it before a palette.
         if (next_color_chunk(frame, bytes, count, "tRNS")) return NULL;
         frame->offset = frame->start;
         frame->next = FRAME_PIXELS;
@@ -120,7 +120,7 @@ const char *png_frame_read(png_frame *frame, const uint8_t *bytes, size_t count,
             have = frame->head_count - frame->head_used;
             left = NULL;
         } else if (frame->body_left > 0) {
-            // Found to be within the bytes when its chunk was, and their number does not change.
+            // Checked to be within the bytes with its chunk; the number of bytes does not change.
             from = bytes + frame->body;
             have = frame->body_left;
             left = &frame->body_left;

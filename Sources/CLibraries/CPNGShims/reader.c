@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Bytes that libpng asks for at a time while the rest of the file may still have to come.
+/// The number of bytes that libpng requests at a time while the rest of the file may still follow.
 enum { READ_BYTES = 1024 };
 
 struct webimage_png_reader {
@@ -21,34 +21,34 @@ struct webimage_png_reader {
     size_t max_profile;
     uint32_t height;
     uint32_t next_row;
-    /// What is read in place of the file's own picture.
+    /// The frame that is read in place of the default image.
     png_frame frame;
     bool is_frame;
-    /// The pass of an interlaced picture that is read row by row.
+    /// The pass of an interlaced image that is read row by row.
     int pass;
-    /// Bytes of a row as it is stored.
+    /// The number of bytes of a stored row.
     size_t stored_row;
-    /// Reads the pixels in libpng's place; NULL when the picture is one of those that only libpng reads.
+    /// Reads the pixels instead of libpng; NULL for images that only libpng reads.
     png_stream *stream;
     bool interlaced;
-    /// Where a tRNS chunk lies that is still to be read, and the chunk that follows when it is; 0 for none.
+    /// The offset of a tRNS chunk that is still to be read, and the chunk to continue with after it; 0 for none.
     size_t alpha;
     size_t after_alpha;
-    /// Where the next chunk before the pixels begins.
+    /// The offset of the next chunk before the pixels.
     size_t next_chunk;
-    /// Whether more bytes may come, and whether libpng wanted some that have not.
+    /// Whether more bytes may follow, and whether libpng requested missing ones.
     bool awaits_more;
     bool starved;
     bool out_of_memory;
     bool failed;
-    /// Whether all that comes before the pixels was read.
+    /// Whether everything before the pixels was read.
     bool has_head;
     char message[160];
 };
 
 static void fail(png_structp png, png_const_charp message) {
     webimage_png_reader *reader = png_get_error_ptr(png);
-    // What is there already is the cause; what follows is its consequence.
+    // The first message is the cause; later ones are consequences.
     if (!reader->failed) snprintf(reader->message, sizeof reader->message, "%s", message);
     reader->failed = true;
     png_longjmp(png, 1);
@@ -59,7 +59,7 @@ static void ignore_warning(png_structp png, png_const_charp message) {
     (void)message;
 }
 
-/// The bytes of the chunk that begins at the offset, 0 if it is not all there.
+/// Returns the number of bytes of the chunk at the offset, 0 if it is incomplete.
 static size_t chunk_size(const webimage_png_reader *reader) {
     const uint8_t *head = reader->bytes + reader->offset;
     size_t left = reader->count - reader->offset;
@@ -72,8 +72,8 @@ static bool is_chunk(const webimage_png_reader *reader, const char *kind) {
     return reader->count - reader->offset >= 8 && memcmp(reader->bytes + reader->offset + 4, kind, 4) == 0;
 }
 
-/// Has libpng read a tRNS chunk last before the pixels, because it does not take one before a palette. The offset is that of a chunk, and
-/// becomes that of the next one to be read.
+/// Moves a tRNS chunk to the end of those before the pixels, because libpng rejects it before a palette. The offset is that of a chunk, and becomes
+/// that of the next one to read.
 static void reorder(webimage_png_reader *reader) {
     if (reader->after_alpha > 0) {
         reader->offset = reader->after_alpha;
@@ -108,8 +108,8 @@ static void read_bytes(png_structp png, png_bytep to, size_t count) {
         memcpy(to, reader->bytes + reader->offset, count);
         reader->offset += count;
     }
-    // libpng refuses a file for any chunk over the limit, even one that it is told to pass over, and big chunks of texts
-    // are common. So the limit holds for the only kind that is inflated into memory. A chunk's header is 8 bytes long.
+    // libpng refuses a file for any chunk above the limit, even one that it is set to skip, and large text chunks are common. So the limit is applied
+    // only to the one type that is inflated into memory. A chunk's header has 8 bytes.
     if (count == 8) {
         bool is_profile = memcmp(to + 4, "iCCP", 4) == 0;
         png_set_chunk_malloc_max(png, is_profile ? reader->max_profile : 0);
@@ -143,10 +143,10 @@ webimage_png_reader *webimage_png_reader_create(uint32_t max_width, uint32_t max
     }
     png_set_user_limits(reader->png, max_width, max_height);
     reader->max_profile = max_profile;
-    // Behind the signature and the header.
+    // After the signature and the header.
     reader->next_chunk = 33;
     png_set_chunk_cache_max(reader->png, 64);
-    // Nothing here reads texts, histograms and the like: their chunks are passed over, never inflated.
+    // Texts, histograms and the like are not used here: their chunks are skipped, never inflated.
     static const png_byte unread[] = "tEXt\0zTXt\0iTXt\0sPLT\0hIST\0pCAL\0sCAL\0tIME\0oFFs\0pHYs\0eXIf";
     png_set_keep_unknown_chunks(reader->png, PNG_HANDLE_CHUNK_NEVER, unread, (int)(sizeof unread / 5));
     return reader;
@@ -159,7 +159,7 @@ void webimage_png_reader_destroy(webimage_png_reader *reader) {
     free(reader);
 }
 
-/// Asks for RGBA of 16 bits.
+/// Requests RGBA of 16 bits.
 static void set_wide_transformations(webimage_png_reader *reader, double gamma, webimage_png_info *out) {
     png_structp png = reader->png;
     int type = png_get_color_type(png, reader->info);
@@ -174,7 +174,7 @@ static void set_wide_transformations(webimage_png_reader *reader, double gamma, 
     out->layout = WEBIMAGE_PNG_RGBA16;
 }
 
-/// Asks for 8 bits, palettes as colours, and alpha for whatever can be transparent.
+/// Requests 8 bits, palettes as colours, and alpha for all images that can have transparency.
 static void set_narrow_transformations(webimage_png_reader *reader, double gamma, webimage_png_info *out) {
     png_structp png = reader->png;
     int type = png_get_color_type(png, reader->info);
@@ -198,11 +198,11 @@ static void set_transformations(webimage_png_reader *reader, double gamma, bool 
     if (png_get_rowbytes(png, reader->info) != (size_t)out->width * out->layout) png_error(png, "unexpected row size");
 }
 
-/// Whether rows are stored just as they are handed out.
+/// Returns whether rows are stored in the output layout.
 static bool is_plain(webimage_png_reader *reader, double gamma) {
     int type = png_get_color_type(reader->png, reader->info);
     bool has_type = type == PNG_COLOR_TYPE_GRAY || type == PNG_COLOR_TYPE_RGB || type == PNG_COLOR_TYPE_RGB_ALPHA;
-    // The counters of the other inflater have 32 bits.
+    // ISA-L's counters have 32 bits.
     bool is_short = png_get_image_width(reader->png, reader->info) < 1 << 28;
     return has_type && is_short && png_get_bit_depth(reader->png, reader->info) == 8 && !reader->interlaced && gamma <= 0
         && !png_get_valid(reader->png, reader->info, PNG_INFO_tRNS);
@@ -233,7 +233,7 @@ bool webimage_png_read_header(
     reader->stored_row = png_get_rowbytes(reader->png, reader->info);
     set_transformations(reader, gamma, wide, out);
     if (plain) {
-        // libpng has just read the header of the first IDAT chunk, which is 8 bytes long.
+        // libpng has just read the header of the first IDAT chunk, which has 8 bytes.
         size_t start = reader->is_frame ? reader->frame.start : reader->offset - 8;
         reader->stream = png_stream_create(start, (size_t)out->width * out->layout, out->layout, out->height);
         if (reader->stream && reader->is_frame) png_stream_read_frame(reader->stream, reader->frame.end);
@@ -257,7 +257,7 @@ bool webimage_png_read_frame_header(
 uint32_t webimage_png_checksum(const void *bytes, size_t count) { return crc32_gzip_refl(0, bytes, count); }
 
 static bool read_interlaced(webimage_png_reader *reader, uint8_t *base, size_t stride, uint32_t rows) {
-    if (rows != reader->height) png_error(reader->png, "an interlaced picture must be read as a whole");
+    if (rows != reader->height) png_error(reader->png, "an interlaced image must be read as a whole");
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++) {
         for (uint32_t row = 0; row < rows; row++) png_read_row(reader->png, base + row * stride, NULL);
     }
@@ -281,9 +281,8 @@ bool webimage_png_read_rows(
     return true;
 }
 
-/// Whether libpng will find the bytes of another row: it cannot wait for them in the middle of one. What a row takes at most no
-/// format says; twice its bytes and a description of codes is more than any encoder needs. The last row is more than a row:
-/// after it come the checksums.
+/// Returns whether libpng will find the bytes of another row: it cannot be suspended within one. The format does not limit the bytes of a row; twice
+/// its length and a Huffman table is more than any encoder needs. The last row needs more: the checksums follow it.
 static bool has_next_row(webimage_png_reader *reader) {
     if (!reader->awaits_more) return true;
     bool is_last = reader->next_row + 1 == reader->height
@@ -295,7 +294,7 @@ static void read_available(webimage_png_reader *reader, uint8_t *base, size_t st
     int passes = reader->interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1;
     while (reader->pass < passes && has_next_row(reader)) {
         uint8_t *row = base + reader->next_row * stride;
-        // Of a pass of few pixels each is made a block, which the passes after it paint over.
+        // In a pass with few pixels each becomes a block, which later passes overwrite.
         png_read_row(reader->png, reader->interlaced ? NULL : row, reader->interlaced ? row : NULL);
         if (++reader->next_row < reader->height) continue;
         reader->next_row = 0;

@@ -9,48 +9,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Inflated bytes that are kept at a time, if a row is not longer.
+/// The number of inflated bytes that are buffered, unless a row is longer.
 enum { BLOCK_BYTES = 1 << 16, PADDING = 16 };
-/// After the last row comes only the checksum. What comes instead is left, as other decoders do.
+/// Only the checksum may follow the last row. As in other decoders, other data there is ignored.
 enum { TAIL_BYTES = 64 };
 
 struct png_stream {
     struct inflate_state inflate;
-    /// The next byte of the file to become input.
+    /// The offset of the next byte to become input.
     size_t offset;
-    /// Where the chunks of a frame end; 0 for the picture itself.
+    /// The end of a frame's chunks; 0 for the default image.
     size_t frame_end;
-    /// Bytes of the chunk that have not become input yet, and the checksum of those that have.
+    /// The number of bytes of the chunk that are not input yet, and the checksum of the others.
     size_t chunk_left;
     uint32_t checksum;
     bool in_chunk;
-    /// Where in the file the input ends.
+    /// The offset of the end of the input.
     size_t input_end;
     size_t row_bytes;
     size_t bytes_per_pixel;
-    /// Rows that are neither in the block nor were.
+    /// The number of rows that have not been in the block.
     uint32_t rows_left;
-    /// The last row of the call before; the block lies behind it.
+    /// The last row of the previous call; the block follows it.
     uint8_t *above;
     uint8_t *block;
     size_t block_rows;
-    /// Bytes that the block is to hold and holds, its whole rows, and those handed out.
+    /// The capacity of the block and its bytes, its complete rows, and those already read.
     size_t wanted;
     size_t held;
     size_t filled;
     size_t used;
-    /// Bytes after the last row that are still let pass.
+    /// The number of bytes after the last row that are still tolerated.
     size_t tail_left;
     bool is_complete;
 };
 
-/// In place of an error: there is no more to read for now.
+/// In place of an error: more data is needed.
 static const char awaits_more[] = "the data ends too early";
 
 png_stream *png_stream_create(size_t offset, size_t row_bytes, size_t bytes_per_pixel, uint32_t rows) {
     png_stream *stream = malloc(sizeof *stream);
     if (!stream) return NULL;
-    // Not the 80 KiB before: what the library reads of them, it has set.
+    // Without the 80 KiB before: the library initialises what it reads of them.
     memset((char *)stream + offsetof(png_stream, offset), 0, sizeof *stream - offsetof(png_stream, offset));
     stream->block_rows = BLOCK_BYTES / (row_bytes + 1);
     if (stream->block_rows < 1) stream->block_rows = 1;
@@ -98,7 +98,7 @@ static const char *next_frame_chunk(png_stream *stream, const uint8_t *bytes, si
     return NULL;
 }
 
-/// Ends the chunk that has become input in full, if its checksum is there.
+/// Ends the chunk that has completely become input, if its checksum is there.
 static const char *end_chunk(png_stream *stream, const uint8_t *bytes, size_t count) {
     if (count - stream->offset < 4) return awaits_more;
     if (stream->checksum != big_endian(bytes + stream->offset)) return "IDAT: CRC error";
@@ -113,7 +113,7 @@ static const char *begin_chunk(png_stream *stream, const uint8_t *bytes, size_t 
     size_t length = big_endian(chunk);
     if (memcmp(chunk + 4, "IDAT", 4) != 0) return "the pixels end too early";
     if (length > INT32_MAX) return "a chunk is too long";
-    // Of a chunk that will never be whole nothing is looked at.
+    // A chunk that will stay incomplete is not used.
     if (is_whole && length + 12 > count - stream->offset) return awaits_more;
     stream->checksum = crc32_gzip_refl(0, chunk + 4, 4);
     stream->chunk_left = length;
@@ -122,8 +122,8 @@ static const char *begin_chunk(png_stream *stream, const uint8_t *bytes, size_t 
     return NULL;
 }
 
-/// Makes what there is of the current IDAT chunk the input, or of the next one. The checksum of a chunk is looked at as soon as
-/// all of it is there: before its bytes are used, unless it comes in pieces.
+/// Sets the available part of the current or the next IDAT chunk as input. The checksum of a chunk is checked once the chunk is complete: before its
+/// bytes are used, unless it is received in pieces.
 static const char *next_input(png_stream *stream, const uint8_t *bytes, size_t count, bool is_whole) {
     if (stream->frame_end > 0) return next_frame_chunk(stream, bytes, count);
     for (;;) {
@@ -148,7 +148,7 @@ static const char *next_input(png_stream *stream, const uint8_t *bytes, size_t c
     }
 }
 
-/// Inflates until there is no more room for output, or the stream ends, or the input.
+/// Inflates until the output is full, or the stream or the input ends.
 static const char *inflate_into(
     png_stream *stream, const uint8_t *bytes, size_t count, bool is_whole, uint8_t *target, size_t capacity,
     size_t *written) {
@@ -172,7 +172,7 @@ static const char *inflate_into(
     return error;
 }
 
-/// Goes on filling the block, or begins to fill it anew when all of it was handed out.
+/// Continues to fill the block, or starts again when all of it was read.
 static const char *fill(png_stream *stream, const uint8_t *bytes, size_t count, bool is_whole) {
     if (stream->held == stream->wanted) {
         size_t rows = stream->rows_left < stream->block_rows ? stream->rows_left : stream->block_rows;
@@ -190,7 +190,7 @@ static const char *fill(png_stream *stream, const uint8_t *bytes, size_t count, 
     return error;
 }
 
-/// Reads what comes after the last row, up to the end of its chunk.
+/// Reads the data after the last row, up to the end of its chunk.
 static const char *finish(png_stream *stream, const uint8_t *bytes, size_t count, bool is_whole) {
     if (stream->tail_left > 0) {
         uint8_t rest[TAIL_BYTES];
@@ -223,7 +223,7 @@ static const char *read_rows(
         const uint8_t *line = stream->block + stream->used * (row_bytes + 1);
         uint8_t *target = base + (size_t)row * stride;
         if (!png_unfilter(line[0], line + 1, above, target, row_bytes, stream->bytes_per_pixel)) {
-            error = "a row has a filter that does not exist";
+            error = "a row has an invalid filter";
             break;
         }
         stream->used++;
@@ -242,7 +242,7 @@ const char *png_stream_read_available(
     uint32_t *got) {
     *got = 0;
     if (stream->is_complete) return NULL;
-    // The bytes may be at another place than at the call before.
+    // The address of the bytes may have changed since the last call.
     if (stream->inflate.avail_in > 0) {
         stream->inflate.next_in = (uint8_t *)bytes + stream->input_end - stream->inflate.avail_in;
     }

@@ -9,7 +9,7 @@ typedef uint8_t byte32 __attribute__((vector_size(32)));
 typedef uint8_t byte64 __attribute__((vector_size(64)));
 typedef uint16_t word32 __attribute__((vector_size(64)));
 
-/// Always inlined with a constant `count`, so that the inner loop is none.
+/// Always inlined with a constant `count`, so that the inner loop is unrolled.
 INLINE void blend(
     const uint8_t *restrict a, const uint8_t *restrict b, const uint8_t *restrict c, const uint8_t *restrict d,
     const uint16_t weights[4], uint8_t *restrict output, size_t samples, const int count) {
@@ -66,7 +66,7 @@ INLINE byte64 join(byte16 a, byte16 b, byte16 c, byte16 d) {
 #define PAIR(vector, ...) (word32) __builtin_shufflevector(vector, (byte64){0}, QUARTERS_OF(__VA_ARGS__))
 #define QUARTERS_OF(...) QUARTERS(__VA_ARGS__)
 
-/// Four rows side by side: `pairs` holds pixels 0 and 1 of each row, `rest` pixels 2 and 3.
+/// Lays out four rows side by side: `pairs` holds pixels 0 and 1 of each row, `rest` pixels 2 and 3.
 INLINE void spread(byte64 pixels, const int channels, word32 *pairs, word32 *rest) {
     if (channels == 3) {
         *pairs = PAIR(pixels, 0, 1, 2, 2, 3, 4, 5, 5);
@@ -77,7 +77,7 @@ INLINE void spread(byte64 pixels, const int channels, word32 *pairs, word32 *res
     }
 }
 
-/// The weights of one result pixel, laid out like `spread` does it.
+/// Lays out the weights of one result pixel like `spread` does.
 INLINE void spread_weights(const uint16_t weights[4], word32 *pairs, word32 *rest) {
     uint64_t four;
     memcpy(&four, weights, sizeof four);
@@ -102,7 +102,7 @@ INLINE void narrow_rows(
         spread(pixels, channels, &a, &b);
         spread_weights(filter->weights + 4 * x, &wa, &wb);
         word32 sums = a * wa + b * wb;
-        // The upper half of each quarter onto the lower one.
+        // Moves the upper half of each quarter onto the lower one.
         word32 other = __builtin_shufflevector(
             sums, sums, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11, 20, 21, 22, 23, 16, 17, 18, 19, 28, 29, 30, 31,
             24, 25, 26, 27);

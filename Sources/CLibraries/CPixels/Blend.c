@@ -4,16 +4,16 @@
 
 #include "Multiversion.h"
 
-// Products and sums are rounded apart, so that all processors come to the same levels.
+// Products and sums are rounded separately, so that all processors compute the same levels.
 #pragma clang fp contract(off)
 
 INLINE float lesser(float a, float b) { return a < b ? a : b; }
 INLINE float greater(float a, float b) { return a > b ? a : b; }
 INLINE uint8_t rounded(float value) { return (uint8_t)(int)(lesser(greater(value, 0), 255) + 0.5f); }
 
-// MARK: Porter and Duff: the result is a sum of both pictures, each times something that alphas give.
+// MARK: Porter and Duff: the result is a sum of both images, each times a factor of the alphas.
 
-/// How much is left of the colour where the picture is clear, and where it is opaque; and of the picture.
+/// The factors of the colour where the image is transparent and where it is opaque; and the factor of the image.
 struct weights {
     float on_clear;
     float on_opaque;
@@ -54,7 +54,7 @@ static void blend_linear(
     }
 }
 
-/// What both lack of white is added up.
+/// The sum of both distances from white.
 MULTIVERSION
 static void blend_plus_darker(const float premultiplied[4], const uint8_t *bgra, uint8_t *result, size_t count) {
     const float alpha = premultiplied[3];
@@ -65,7 +65,7 @@ static void blend_plus_darker(const float premultiplied[4], const uint8_t *bgra,
     }
 }
 
-// MARK: Modes of one component at a time; the colour's and the picture's are straight, 0...1.
+// MARK: Modes of one component at a time; those of the colour and the image are straight, 0...1.
 
 INLINE float hard_light(float picture, float color) {
     const float twice = 2 * color - 1;
@@ -138,7 +138,7 @@ static struct rgb toned(int mode, struct rgb picture, struct rgb color) {
     }
 }
 
-/// The mix where both are, each alone where it is alone.
+/// Blends where both are opaque; where only one is, it stays unchanged.
 static void blend_mixing(int mode, const float color[4], const uint8_t *bgra, uint8_t *result, size_t count) {
     const float alpha = color[3];
     const struct rgb c = {color[0], color[1], color[2]};

@@ -8,11 +8,11 @@ typedef uint8_t byte4 __attribute__((vector_size(4)));
 typedef uint32_t word4 __attribute__((vector_size(16)));
 typedef uint64_t quad4 __attribute__((vector_size(32)));
 
-/// The longest side of a box that is divided by a multiplication; see `divider_by`.
+/// The longest side of a box for which the division is a multiplication; see `divider_by`.
 #define LONGEST_NARROW_SIDE 2895
 
-// One number for each sample of a row: the sum of its column of the box. When the box goes down by a row, one row is added to
-// the sums and one is taken off; within a row the same is done with columns. So the cost does not depend on the size of the box.
+// One number for each sample of a row: the sum of its column of the box. When the box moves down by a row, one row is added to the sums and one is
+// subtracted; within a row, columns likewise. So the cost does not depend on the size of the box.
 
 INLINE word4 load_sums(const uint32_t *from) {
     word4 value;
@@ -20,15 +20,15 @@ INLINE word4 load_sums(const uint32_t *from) {
     return value;
 }
 
-/// Sums divided by an area and rounded, by a multiplication.
+/// Divides sums by an area, rounded, with a multiplication.
 struct divider {
     uint32_t half;
     uint32_t factor;
     int shift;
 };
 
-/// Exact for sums of `area` bytes: the factor is too big by less than area / 2^shift, which times a sum, below 256 * area, stays
-/// below what makes a difference. Areas below 2^23 keep the factor within 32 bits.
+/// Exact for sums of `area` bytes: the factor is too large by less than area / 2^shift, which times a sum, below 256 * area, is too small to change
+/// the result. Areas below 2^23 keep the factor within 32 bits.
 static struct divider divider_by(uint32_t area) {
     const uint64_t square = 256 * (uint64_t)area * area;
     int shift = 8;
@@ -52,7 +52,7 @@ static void exchange(
     for (size_t i = 0; i < samples; i++) { sums[i] += (uint32_t)added[i] - (uint32_t)removed[i]; }
 }
 
-/// The columns of a row's first box, those outside the picture being its edge ones.
+/// The columns of a row's first box; those outside the image repeat the edge.
 #define FIRST_BOX(sum, column)                                                                                          \
     do {                                                                                                                \
         sum = column(0) * (uint32_t)(reach + 1);                                                                        \
@@ -74,7 +74,7 @@ INLINE void emit_row(
         const size_t left = x > reach ? x - reach : 0;
         sum += COLUMN(right) - COLUMN(left);
     }
-    // Three bytes of the last pixel: the fourth is the next row's.
+    // Three bytes of the last pixel: the fourth belongs to the next row.
     const byte4 bytes = mean(sum, divider);
     memcpy(output + channels * last, &bytes, channels);
 #undef COLUMN
@@ -84,7 +84,7 @@ MULTIVERSION
 static void emit_narrow(
     const uint32_t *sums, size_t width, size_t reach, int channels, struct divider divider, uint8_t *output) {
     if (width == 1) {
-        // Nothing may be written behind the only pixel, and all columns are one.
+        // Nothing may be written after the only pixel, and all columns are equal.
         const uint32_t side = (uint32_t)(2 * reach + 1);
         for (int c = 0; c < channels; c++) {
             output[c] = (uint8_t)((uint64_t)(sums[c] * side + divider.half) * divider.factor >> divider.shift);
@@ -96,7 +96,7 @@ static void emit_narrow(
     }
 }
 
-/// For boxes that are wider than any screen: the same in 64 bits, with a real division.
+/// The same in 64 bits with a real division, for boxes that are wider than any screen.
 static void emit_wide(const uint32_t *sums, size_t width, size_t reach, int channels, uint8_t *output) {
     const size_t last = width - 1;
     const uint64_t side = 2 * (uint64_t)reach + 1, area = side * side;
@@ -114,12 +114,12 @@ static void emit_wide(const uint32_t *sums, size_t width, size_t reach, int chan
     }
 }
 
-/// Samples of a row and one lane behind them, which is loaded and not used.
+/// The samples of a row and one additional lane, which is loaded but not used.
 static size_t sums_bytes(const struct cpixels_box *box) {
     return (box->width * (size_t)box->channels + 4) * sizeof(uint32_t);
 }
 
-/// Rows of the source that are still needed when the result has taken their place.
+/// Returns the number of source rows that are still needed when the result overwrites them.
 static size_t kept_rows(const struct cpixels_box *box) {
     return box->reach + 1 < box->height ? box->reach + 1 : box->height;
 }

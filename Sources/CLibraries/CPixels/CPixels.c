@@ -4,7 +4,7 @@
 
 #include "Multiversion.h"
 
-/// x * y / 255, rounded to nearest, exact for all bytes.
+/// Returns x * y / 255, rounded to nearest, exact for all bytes.
 static inline uint32_t multiply255(uint32_t x, uint32_t y) {
     uint32_t product = x * y + 128;
     return (product + (product >> 8)) >> 8;
@@ -21,7 +21,7 @@ static inline uint32_t premultiply(uint32_t pixel) {
 MULTIVERSION
 void cpixels_premultiply_rgba_to_bgra(const uint8_t *rgba, uint8_t *bgra, size_t count) {
     size_t i = 0;
-    // By way of a block of its own, since both may be the same memory, for which a loop over them is not made a vector's.
+    // In a separate block, since both may be the same memory, and loops over that are not vectorised.
     for (; i + 16 <= count; i += 16) {
         uint32_t pixels[16];
         memcpy(pixels, rgba + 4 * i, sizeof pixels);
@@ -177,7 +177,7 @@ void cpixels_bgra_onto_color(
     }
 }
 
-/// Copies `count` pixels; those of three bytes as four, since the byte too many is overwritten by the next pixel.
+/// Copies `count` pixels; those of three bytes as four, since the extra byte is overwritten by the next pixel.
 static inline __attribute__((always_inline)) void place_line(
     const uint8_t *from, ptrdiff_t from_step, uint8_t *to, ptrdiff_t to_step, size_t count, const size_t bytes,
     bool may_read_more) {
@@ -205,7 +205,7 @@ static inline __attribute__((always_inline)) void place(
         to_inner = -to_inner;
     }
     for (size_t i = 0; i < outer; i++) {
-        // Only a pixel at the very end of the block has nothing behind it.
+        // Only the pixel at the very end of the block has no bytes after it.
         place_line(
             rows + (ptrdiff_t)i * from_outer, from_inner, origin + (ptrdiff_t)i * to_outer, to_inner, inner, bytes,
             i + 1 < outer);
@@ -214,7 +214,7 @@ static inline __attribute__((always_inline)) void place(
 
 typedef uint32_t four_pixels __attribute__((vector_size(16)));
 
-/// Pixels of 4 bytes whose rows become columns, in tiles of 4 × 4: `step_y` is 4 or -4.
+/// Turns rows of 4-byte pixels into columns, in tiles of 4 × 4: `step_y` is 4 or -4.
 static void place_columns(
     const uint8_t *rows, ptrdiff_t bytes_per_row, size_t width, size_t height, uint8_t *origin, ptrdiff_t step_x,
     ptrdiff_t step_y) {
@@ -222,7 +222,7 @@ static void place_columns(
     for (size_t y = 0; y < tiled_height; y += 4) {
         const uint8_t *from = rows + (ptrdiff_t)y * bytes_per_row;
         uint8_t *to = origin + (ptrdiff_t)y * step_y;
-        // From the row whose pixels come first.
+        // Begins at the row whose pixels are first in the destination.
         ptrdiff_t next_row = bytes_per_row;
         if (step_y < 0) {
             from += 3 * bytes_per_row;

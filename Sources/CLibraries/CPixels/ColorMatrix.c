@@ -2,13 +2,13 @@
 
 #include "Multiversion.h"
 
-/// Into the range of a component; what is no number becomes 0.
+/// Clamps to the range of a component; NaN becomes 0.
 INLINE float limited(float value) {
     value = value > 0 ? value : 0;
     return value < 255 ? value : 255;
 }
 
-/// To the nearest; halves go up, also those that single precision misses by a little (1.3 times 5).
+/// Rounds to the nearest; halves are rounded up, including those that single precision slightly misses (1.3 times 5).
 INLINE uint8_t rounded(float value) { return (uint8_t)(int)(value + 0.50005f); }
 
 INLINE float row(const float *factors, float red, float green, float blue, float alpha) {

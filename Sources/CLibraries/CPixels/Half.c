@@ -4,14 +4,14 @@
 #include "CPixels.h"
 #include "Multiversion.h"
 
-/// Rounds to the nearest, to even in between; what is too big becomes the biggest number there is, what is no number 0.
+/// Rounds to the nearest, ties to even; values out of range become the largest number, NaN becomes 0.
 INLINE uint16_t to_half(float value) {
     value = value == value ? value : 0;
     value = value > 65504 ? 65504 : value < -65504 ? -65504 : value;
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-    // Small numbers: adding a half lines up their bits as the exponent 0 wants them, and rounds.
+    // Small numbers: adding a half aligns their bits as the exponent 0 requires, and rounds.
     float small, lined;
     memcpy(&small, &size, sizeof small);
     lined = small + 0.5f;
@@ -22,7 +22,7 @@ INLINE uint16_t to_half(float value) {
 }
 
 INLINE float from_half(uint16_t half) {
-    // The exponent is moved to where floats have it by multiplying; infinity becomes 65536.
+    // Multiplying moves the exponent to that of floats; infinity becomes 65536.
     uint32_t bits = (uint32_t)(half & 0x7fff) << 13;
     float value;
     memcpy(&value, &bits, sizeof value);

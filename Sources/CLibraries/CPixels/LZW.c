@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-// Codes of strings are found by their prefix and last byte. Twice as many slots as needed keep the ways short.
+// Codes of strings are found by their prefix and last byte. Twice as many slots as needed keep probing short.
 enum { SLOTS = 8192, MOST_CODES = 4096, LONGEST = 12, BLOCK = 255 };
 
 struct table {
@@ -14,7 +14,7 @@ struct table {
 struct writer {
     uint8_t *output;
     size_t count;
-    /// Where the length of the open block goes.
+    /// The offset of the open block's length.
     size_t block;
     uint64_t bits;
     unsigned bit_count;
@@ -39,7 +39,7 @@ static inline void put_code(struct writer *writer, unsigned code, unsigned size)
 }
 
 size_t cpixels_lzw_bound(size_t count) {
-    // At most one code of 12 bits for each number, a clear code for each full table, a length for each 255 bytes.
+    // At most one code of 12 bits for each index, a clear code for each full table, a length for each 255 bytes.
     size_t bits = count * LONGEST + (count / (MOST_CODES / 2) + 4) * LONGEST;
     return bits / 8 + bits / 8 / BLOCK + 16;
 }
@@ -76,12 +76,12 @@ size_t cpixels_lzw(const uint8_t *numbers, size_t count, unsigned minimum_size, 
         next++;
     }
     put_code(&writer, prefix, size);
-    // A decoder has added a string for that code, too, and may read longer codes from here on.
+    // A decoder has also added a string for that code, and may read longer codes from here on.
     if (next == 1u << size && size < LONGEST) size++;
     put_code(&writer, end, size);
     if (writer.bit_count > 0) put_byte(&writer, (uint8_t)writer.bits);
     output[writer.block] = (uint8_t)(writer.count - writer.block - 1);
-    // An empty block ends them; the open one may be it.
+    // An empty block ends the data; the open one may be it.
     if (output[writer.block] > 0) output[writer.count++] = 0;
     return writer.count;
 }

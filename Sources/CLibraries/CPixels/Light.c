@@ -1,22 +1,22 @@
-// From the numbers of pictures with more than 8 bits to light, and from light to sRGB. Documentation/Architecture.md, "High dynamic
-// range", defines what is computed here.
+// Converts numbers of images with more than 8 bits to light, and light to sRGB. Documentation/Architecture.md, "High dynamic range", defines the
+// computation.
 #include <math.h>
 #include <string.h>
 
 #include "CPixels.h"
 #include "Multiversion.h"
 
-/// Luminance of reference white, in cd/m².
+/// The luminance of reference white, in cd/m².
 #define WHITE 203.0
-/// Luminance from which on everything is as bright as white, in cd/m².
+/// The luminance from which on everything is mapped to white, in cd/m².
 #define PEAK 1000.0
-/// Codes that tables hold, less one.
+/// The number of codes in tables, less one.
 #define CODES 65535
-/// Steps of tables that are interpolated.
+/// The steps of interpolated tables.
 #define STEPS cpixels_light_steps
-/// Brightest light that tables know, in reference whites.
+/// The brightest light in tables, in reference whites.
 #define BRIGHTEST 128.0f
-/// Biggest sRGB number that tables know.
+/// The largest sRGB number in tables.
 #define BIGGEST 8.0f
 
 static double pq_to_light(double code) {
@@ -42,7 +42,7 @@ static double srgb_encode(double light) {
 
 static double srgb_decode(double code) { return code <= 0.04045 ? code / 12.92 : pow((code + 0.055) / 1.055, 2.4); }
 
-/// BT.2390: what stands for `light` (in reference whites) on a screen that ends at reference white.
+/// BT.2390: maps `light` (in reference whites) to a screen whose maximum is reference white.
 static double tone(double light) {
     const double top = light_to_pq(PEAK), limit = light_to_pq(WHITE) / top, knee = 1.5 * limit - 0.5;
     double code = fmin(light_to_pq(light * WHITE) / top, 1);
@@ -76,14 +76,14 @@ void cpixels_fill_light_tables(struct cpixels_light_tables *tables) {
     for (int i = 0; i <= CODES; i++) { tables->level[i] = (uint8_t)(255 * srgb_encode((double)i / CODES) + 0.5); }
 }
 
-/// Between two entries of a table; `position` must lie within it.
+/// Interpolates between two entries of a table; `position` must lie within it.
 INLINE float between(const float *table, float position) {
     int index = (int)position;
     return table[index] + (table[index + 1] - table[index]) * (position - (float)index);
 }
 
 INLINE float least(float a, float b) { return a < b ? a : b; }
-/// Also makes 0 of what is no number.
+/// Returns the larger number; the second if the first is NaN.
 INLINE float most(float a, float b) { return a > b ? a : b; }
 
 INLINE float by_root(const float *table, float light, float brightest) {
@@ -116,7 +116,7 @@ void cpixels_light_to_levels(
         const float *pixel = light + 4 * i;
         float brightest = most(most(pixel[0], pixel[1]), most(pixel[2], 0)), gain = 1;
         if (tone_maps) {
-            // What is brighter than the table is as bright as its end, which is white.
+            // Light above the table's range is mapped to the end of the table, which is white.
             gain = brightest > BRIGHTEST ? 1 / brightest : by_root(tables->gain, brightest, BRIGHTEST);
         }
         for (int c = 0; c < 3; c++) { rgba[4 * i + c] = tables->level[(int)(least(most(pixel[c] * gain, 0), 1) * CODES + 0.5f)]; }

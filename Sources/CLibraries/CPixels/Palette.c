@@ -1,5 +1,5 @@
-// Palettes: exact ones of pictures with few colours, and made ones (Wu's boxes of least variance, moved to where the colours
-// are by a few rounds of k-means) with the error spread to neighbours (Floyd and Steinberg, back and forth).
+// Palettes: exact ones of images with few colours, and quantised ones (Wu's boxes of least variance, refined by a few rounds of k-means) with error
+// diffusion (Floyd and Steinberg, alternating directions).
 #include "CPixels.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static inline uint32_t color_of(const uint8_t *pixel) {
 
 void cpixels_palette_clear(struct cpixels_palette *palette) { memset(palette, 0, sizeof *palette); }
 
-/// The slot of a colour, or the empty one where it belongs. There are more slots than colours.
+/// Returns the slot of a colour, or the empty one for it. There are more slots than colours.
 static inline uint32_t slot_of(const struct cpixels_palette *palette, uint32_t color) {
     uint32_t slot = hash(color);
     while (palette->keys[slot] != EMPTY && palette->keys[slot] != color) slot = (slot + 1) & (SLOTS - 1);
@@ -94,7 +94,7 @@ struct cpixels_quantizer {
     int64_t moment[3][CELLS];
     double square[CELLS];
     struct fine_cell fine[FINE_CELLS];
-    /// The palette's nearest colour of each cell, plus 1; 0 when it was not yet looked for.
+    /// The palette's nearest colour for each cell, plus 1; 0 until it is searched for.
     uint16_t nearest[FINE_CELLS];
     int16_t colors[3][MOST];
     size_t color_count;
@@ -119,7 +119,7 @@ void cpixels_quantizer_add(struct cpixels_quantizer *quantizer, const uint8_t *p
 
 static inline size_t at(int r, int g, int b) { return ((size_t)r * SIDE + (size_t)g) * SIDE + (size_t)b; }
 
-/// Puts eight fine cells into each coarse one, and makes of each sum that of all cells before it, too.
+/// Adds eight fine cells to each coarse one, and makes each sum include all cells before it.
 static void accumulate(struct cpixels_quantizer *q) {
     for (size_t i = 0; i < FINE_CELLS; i++) {
         const struct fine_cell *cell = q->fine + i;
@@ -153,7 +153,7 @@ static void accumulate(struct cpixels_quantizer *q) {
     }
 }
 
-/// From low, which is left out, to high.
+/// A box from low (exclusive) to high.
 struct box {
     int low[3];
     int high[3];
@@ -174,7 +174,7 @@ static double squares(const struct box *box, const double *sums) {
         + sums[at(l[0], l[1], h[2])] - sums[at(l[0], l[1], l[2])];
 }
 
-/// What the box is worth: the square of its sums over its weight. The more two halves are worth, the less they vary.
+/// Returns the worth of a box: the square of its sums over its weight. The larger the worth of two halves, the smaller their variance.
 static double worth(const struct cpixels_quantizer *q, const struct box *box, int64_t *weight) {
     *weight = volume(box, q->weight);
     if (*weight == 0) return 0;
@@ -194,7 +194,7 @@ static void measure(const struct cpixels_quantizer *q, struct box *box) {
     box->variance = is_one_cell ? 0 : squares(box, q->square) - value;
 }
 
-/// Cuts the box in two where it does most good; false when it cannot be cut.
+/// Cuts the box in two at the best place; false when it cannot be cut.
 static bool cut(const struct cpixels_quantizer *q, struct box *box, struct box *other) {
     double best = 0;
     int direction = -1, position = 0;
@@ -216,7 +216,7 @@ static bool cut(const struct cpixels_quantizer *q, struct box *box, struct box *
     return true;
 }
 
-/// Distance and number in one, so that the smallest of both is found without asking which it was.
+/// Combines distance and index in one number, so that the smallest is found without branches.
 INLINE size_t nearest_color(const struct cpixels_quantizer *q, int red, int green, int blue) {
     int32_t best = INT32_MAX;
     for (int32_t i = 0; i < (int32_t)q->color_count; i++) {
@@ -227,7 +227,7 @@ INLINE size_t nearest_color(const struct cpixels_quantizer *q, int red, int gree
     return (size_t)(best & 255);
 }
 
-/// Moves each colour to the mean of the pixels that it is nearest to.
+/// Moves each colour to the mean of its nearest pixels.
 MULTIVERSION static void refine(struct cpixels_quantizer *q) {
     static const double none[4] = {0};
     double sums[MOST][4];
@@ -281,7 +281,7 @@ void cpixels_quantizer_make(struct cpixels_quantizer *q, size_t limit, struct cp
         add_color(palette, 0xFF000000 | (uint32_t)q->colors[0][i] << 16 | (uint32_t)q->colors[1][i] << 8
                   | (uint32_t)q->colors[2][i], MOST);
     }
-    // Colours that have met are one.
+    // Equal colours are merged.
     q->color_count = palette->count;
     for (size_t i = 0; i < palette->count; i++) {
         for (int c = 0; c < 3; c++) q->colors[c][i] = palette->colors[3 * i + (size_t)c];
@@ -310,7 +310,7 @@ MULTIVERSION void cpixels_quantizer_map_row(
             continue;
         }
         int wanted[3];
-        // Errors lie one pixel further than their pixels, in sixteenths.
+        // Errors are stored one pixel further than their pixels, in sixteenths.
         int16_t *here = errors + 3 * (x + 1), *below = next_errors + 3 * (x + 1);
         for (int c = 0; c < 3; c++) wanted[c] = clamp(pixel[2 - c] + (here[c] + (here[c] >= 0 ? 8 : -8)) / 16);
         size_t number = look_up(q, wanted[0], wanted[1], wanted[2]);

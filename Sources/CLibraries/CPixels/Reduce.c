@@ -8,7 +8,7 @@
 INLINE uint32_t mean_up(uint32_t a, uint32_t b) { return (a | b) - (((a ^ b) >> 1) & 0x7f7f7f7fu); }
 INLINE uint32_t mean_down(uint32_t a, uint32_t b) { return (a & b) + (((a ^ b) >> 1) & 0x7f7f7f7fu); }
 
-/// Loads `size` bytes of a pixel, of which `channels` count.
+/// Loads `size` bytes of a pixel, of which `channels` are used.
 INLINE void reduce_cell(
     const uint8_t *first, const uint8_t *second, uint8_t *output, size_t channels, size_t size, bool adds) {
     uint32_t a = 0, b = 0, former = 0;
@@ -22,8 +22,8 @@ INLINE void reduce_cell(
     memcpy(output, &a, channels);
 }
 
-/// Of each cell of `factor` pixels the mean of two, a quarter from its sides; of one that the picture ends in, its first pixel. But
-/// for the last cell a pixel of three bytes is loaded with the byte behind it.
+/// Computes the mean of two pixels of each cell of `factor` pixels, a quarter from its sides; for an incomplete last cell, its first pixel. In all
+/// but the last cell a pixel of three bytes is loaded with the byte after it.
 INLINE void reduce(
     const uint8_t *row, size_t width, size_t channels, size_t factor, uint8_t *output, bool adds) {
     size_t first = factor / 4 * channels, second = 3 * factor / 4 * channels, step = factor * channels;

@@ -10,8 +10,8 @@ typedef int16_t short8 __attribute__((vector_size(16)));
 typedef uint8_t byte8 __attribute__((vector_size(8)));
 typedef uint8_t byte64 __attribute__((vector_size(64)));
 
-/// Sums are held in parts of this, in 16 bits: half the memory of floats, and rounding them a few times costs less than a
-/// tenth of a level. The absolute weights of a filter add up to less than 2, so a sum stays below 512.
+/// Sums are fixed-point numbers in units of 1 / PARTS, in 16 bits: half the memory of floats, and rounding them a few times costs less than a tenth
+/// of a level. The absolute weights of a filter add up to less than 2, so a sum stays below 512.
 #define PARTS 64
 
 INLINE float8 load8(const float *from) {
@@ -36,7 +36,7 @@ void cpixels_to_float(
     }
 }
 
-/// To the nearest; the offset makes the value positive, so that cutting it off rounds.
+/// Rounds to the nearest; the offset makes the value positive, so that truncation rounds.
 INLINE int rounded(float value) { return (int)(value + 32768.5f) - 32768; }
 
 MULTIVERSION
@@ -53,7 +53,7 @@ void cpixels_accumulate(
     }
 }
 
-/// Eight samples of eight rows become eight columns of eight.
+/// Transposes eight samples of eight rows.
 INLINE void transpose8(const int16_t *const rows[8], size_t offset, float *to) {
     float8 a[8], b[8];
     for (int i = 0; i < 8; i++) { a[i] = load_sums(rows[i] + offset); }
@@ -93,11 +93,11 @@ INLINE float8 at_most(float8 value, float8 bound) { return __builtin_elementwise
 
 INLINE byte8 to_bytes(float8 value) { return __builtin_convertvector(__builtin_convertvector(value, int8x), byte8); }
 
-/// Source pixels that are turned into columns at a time: few enough to stay in the first-level cache.
+/// Returns the number of source pixels that are transposed at a time: few enough to stay in the L1 cache.
 static size_t tile_pixels(const struct cpixels_row_filter *filter) { return filter->taps > 192 ? filter->taps : 192; }
 
 size_t cpixels_filter_scratch(const struct cpixels_row_filter *filter, int channels) {
-    // The columns, rounded up to whole transposes, and behind them the bytes of a tile's results, eight rows each.
+    // The columns, rounded up to whole transposes, followed by the bytes of a tile's results, eight rows each.
     return (tile_pixels(filter) * (size_t)channels + 8) * 8 + (filter->output_width * (size_t)channels + 8) * 2;
 }
 

@@ -11,10 +11,10 @@ typedef int int4 __attribute__((vector_size(16)));
 typedef float float4 __attribute__((vector_size(16)));
 typedef float float16 __attribute__((vector_size(64)));
 
-// MARK: How much of a pixel lies within the picture
+// MARK: Coverage of a pixel by the image
 
-/// The part of a unit square, turned, that lies beyond a line at distance `x` behind its centre: the integral of the square's shadow,
-/// which is a trapezoid between `inner` and `outer` on both sides.
+/// Returns the part of a rotated unit square beyond a line at distance `x` behind its centre: the integral of the square's profile, which is a
+/// trapezoid between `inner` and `outer` on both sides.
 static double part_beyond(double x, double inner, double outer) {
     if (x >= outer) { return 1; }
     if (x <= -outer) { return 0; }
@@ -24,7 +24,7 @@ static double part_beyond(double x, double inner, double outer) {
     return 0.5 + height * x;
 }
 
-/// At a corner of the picture: counted on a grid.
+/// Returns the part at a corner of the image, counted on a grid.
 static double part_at_corner(const struct cpixels_sampling *s, double x, double y) {
     enum { steps = 64 };
     int within = 0;
@@ -59,7 +59,7 @@ INLINE float4 cubic_weights(float t) {
     return ((cubed * t + squared) * t + first) * t + (float4){0, 1, 0, 0};
 }
 
-/// Four pixels side by side, as blue, green, red, alpha each.
+/// Returns four pixels side by side, as blue, green, red, alpha each.
 INLINE float16 four_pixels(const uint8_t *from, const int channels) {
     byte16 bytes;
     memcpy(&bytes, from, sizeof bytes);
@@ -70,7 +70,7 @@ INLINE float16 four_pixels(const uint8_t *from, const int channels) {
     return __builtin_convertvector(bytes, float16);
 }
 
-/// The weighted sum of 4 × 4 pixels; `rows` points to the first pixel of each.
+/// Returns the weighted sum of 4 × 4 pixels; `rows` points to the first pixel of each row.
 INLINE float4 weigh(const uint8_t *const rows[4], const int channels, float across, float down) {
     const float4 wx = cubic_weights(across), wy = cubic_weights(down);
     float16 sums = four_pixels(rows[0], channels) * wy[0];
@@ -80,7 +80,7 @@ INLINE float4 weigh(const uint8_t *const rows[4], const int channels, float acro
            + (__builtin_shufflevector(sums, sums, 8, 9, 10, 11) + __builtin_shufflevector(sums, sums, 12, 13, 14, 15));
 }
 
-/// Colours at most alpha, all within bytes, times `part`.
+/// Stores a pixel with its colours clamped to alpha and all values to a byte, times `part`.
 INLINE void store(float4 value, float part, uint8_t *to) {
     value = __builtin_elementwise_min(__builtin_elementwise_max(value, (float4){0}), (float4){0} + 255);
     value = __builtin_elementwise_min(value, __builtin_shufflevector(value, value, 3, 3, 3, 3));
@@ -92,7 +92,7 @@ static size_t clamped(int64_t index, size_t count) {
     return index < 0 ? 0 : (size_t)index >= count ? count - 1 : (size_t)index;
 }
 
-/// A pixel near an edge, whose neighbours outside are those at the edge.
+/// Samples a pixel near an edge; neighbours outside repeat the edge.
 static void sample_at_edge(const struct cpixels_sampling *s, struct shadow shadow, double x, double y, uint8_t *to) {
     const double part = coverage(s, shadow, x, y);
     if (part <= 0) {
@@ -119,7 +119,7 @@ static void sample_at_edge(const struct cpixels_sampling *s, struct shadow shado
 
 // MARK: Rows
 
-/// The pixels of a row for which first <= x + i * step <= last, as far as [*from, *to) goes.
+/// Restricts [*from, *to) to the pixels of a row for which first <= x + i * step <= last.
 static void restrict_to(double x, double step, double first, double last, int64_t *from, int64_t *to) {
     if (first > last || (fabs(step) < 1e-12 && (x < first || x > last))) { *to = *from; }
     if (fabs(step) < 1e-12 || *from == *to) { return; }
@@ -131,7 +131,7 @@ static void restrict_to(double x, double step, double first, double last, int64_
 
 INLINE void sample_within(
     const struct cpixels_sampling *s, double x, double y, uint8_t *to, int64_t from, int64_t end, const int channels) {
-    // Positions in 32 bits of whole pixels and 32 of parts.
+    // Fixed-point positions, with 32 bits of whole pixels and 32 of fractions.
     const double one = 4294967296.0;
     int64_t u = (int64_t)((x - 0.5 + (double)from * s->step_x) * one), v = (int64_t)((y - 0.5 + (double)from * s->step_y) * one);
     const int64_t du = (int64_t)(s->step_x * one), dv = (int64_t)(s->step_y * one);
@@ -158,7 +158,7 @@ void cpixels_sample_row(const struct cpixels_sampling *s, double x, double y, ui
     const double across = fabs(s->step_x), down = fabs(s->step_y);
     const struct shadow shadow = {fabs(across - down) / 2, (across + down) / 2};
     const double width = (double)s->width, height = (double)s->height;
-    // Where anything is to be seen, and where all 16 neighbours are there and 16 bytes can be read from each row of them.
+    // The range of visible pixels, and the range in which all 16 neighbours exist and 16 bytes can be read from each of their rows.
     int64_t from = 0, to = (int64_t)count;
     restrict_to(x, s->step_x, -shadow.outer, width + shadow.outer, &from, &to);
     restrict_to(y, s->step_y, -shadow.outer, height + shadow.outer, &from, &to);

@@ -1,6 +1,6 @@
 #include "CPixels.h"
 
-/// Rounded colour * 255 / alpha for the three colours, by one division: n * ceil(2^32 / a) >> 32 is n / a for all n here.
+/// Returns colour * 255 / alpha, rounded, for the three colours, with one division: n * ceil(2^32 / a) >> 32 is n / a for all n here.
 static inline uint32_t unpremultiplied(uint32_t pixel) {
     uint32_t alpha = pixel >> 24;
     if (alpha == 255) return pixel;

@@ -5,8 +5,8 @@
 #include <setjmp.h>
 #include <string.h>
 
-// librsvg's headers and GLib's lie in directories that only pkg-config knows, whose flags SwiftPM warns of in every build.
-// What is used of them is little, and has not changed since librsvg 2.52.
+// The headers of librsvg and GLib are in directories that only pkg-config knows, and SwiftPM warns about its flags in every build. Only few functions
+// are used, so they are declared here; they have not changed since librsvg 2.52.
 extern "C" {
 typedef struct _RsvgHandle RsvgHandle;
 typedef struct {
@@ -37,17 +37,16 @@ namespace {
 
 enum { RSVG_UNIT_PERCENT = 0 };
 
-/// A call into librsvg, on a thread of its own.
+/// A call into librsvg, on a separate thread.
 struct Call {
     void (*body)(void *);
     void *context;
     bool panicked;
 };
 
-/// librsvg is written in Rust and panics over some documents: with great fonts, say. A panic that finds nobody to catch it ends the
-/// process. It may be caught, but not let go of, which ends the process as well: so the handler is left by a jump within
-/// this function, which passes over nothing that has to be destroyed. What Rust and C++ remember of it is the thread's and
-/// goes with it. (Destructors of librsvg's frames have run by then.)
+/// librsvg is written in Rust and panics for some documents, for example with huge fonts. An uncaught panic ends the process. It may be caught, but
+/// destroying it also ends the process. So the handler is left by a jump within this function, which skips nothing that needs destruction. The state
+/// that Rust and C++ keep for the panic is thread-local and is released with the thread. (Destructors of librsvg's frames have run by then.)
 void *run(void *argument) {
     Call *call = static_cast<Call *>(argument);
     jmp_buf out;
@@ -63,12 +62,12 @@ void *run(void *argument) {
     return nullptr;
 }
 
-/// False when the call panicked, or when there is no thread for it.
+/// Returns false when the call panicked, or when no thread could be created.
 bool guarded(void (*body)(void *), void *context) {
     Call call = {body, context, false};
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) != 0) return false;
-    // librsvg calls itself for every element in another, some kilobytes of stack each time; what it does not use costs nothing.
+    // librsvg recurses for every nested element, with some kilobytes of stack each time; unused stack costs nothing.
     pthread_attr_setstacksize(&attributes, 64 << 20);
     pthread_t thread;
     bool is_started = pthread_create(&thread, &attributes, run, &call) == 0;
@@ -85,9 +84,9 @@ void tell(GError *error, const char *otherwise, char *message, size_t length) {
     if (error != nullptr) g_error_free(error);
 }
 
-/// A length in CSS pixels, by the units that RsvgUnit numbers; less than 0 for percentages.
+/// Returns a length in CSS pixels, by the units of RsvgUnit; less than 0 for percentages.
 double pixels_of(RsvgLength length) {
-    // per cent, px, em, ex, in, cm, mm, pt, pc; a font is 12 pixels high where nothing else is known.
+    // per cent, px, em, ex, in, cm, mm, pt, pc; the default font size is 12 pixels.
     static const double factors[] = {0, 1, 12, 6, 96, 96 / 2.54, 96 / 25.4, 96.0 / 72, 16};
     bool is_known = length.unit > RSVG_UNIT_PERCENT && length.unit < (int)(sizeof factors / sizeof *factors);
     return is_known ? length.length * factors[length.unit] : -1;
@@ -112,7 +111,7 @@ void open(void *context) {
     RsvgRectangle box = {};
     webimage_svg_size *size = &opening->size;
     rsvg_handle_get_intrinsic_dimensions(handle, &has_width, &width, &has_height, &height, &has_box, &box);
-    // librsvg knows the document's font, but tells nothing when one of the two is a percentage.
+    // librsvg knows the document's font, but returns nothing when one of the two is a percentage.
     if (!rsvg_handle_get_intrinsic_size_in_pixels(handle, &size->width, &size->height)) {
         size->width = has_width ? pixels_of(width) : -1;
         size->height = has_height ? pixels_of(height) : -1;
@@ -142,7 +141,7 @@ webimage_svg *webimage_svg_open(
     const void *bytes, size_t count, webimage_svg_size *size, char *message, size_t message_length) {
     Opening opening = {bytes, count, nullptr, {}, nullptr};
     if (!guarded(open, &opening)) {
-        tell(nullptr, "librsvg gave up on it", message, message_length);
+        tell(nullptr, "librsvg failed", message, message_length);
         return nullptr;
     }
     if (opening.handle == nullptr) tell(opening.error, "it cannot be read", message, message_length);
@@ -162,7 +161,7 @@ bool webimage_svg_draw(
     Drawing drawing = {reinterpret_cast<RsvgHandle *>(document), cairo, {0, 0, width, height}, nullptr, false};
     bool is_drawn = guarded(draw, &drawing);
     if (!is_drawn) {
-        tell(nullptr, "librsvg gave up on it", message, message_length);
+        tell(nullptr, "librsvg failed", message, message_length);
     } else if (!drawing.is_drawn) {
         is_drawn = false;
         tell(drawing.error, "it cannot be drawn", message, message_length);

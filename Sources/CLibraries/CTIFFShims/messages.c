@@ -7,7 +7,7 @@ int webimage_tiff_on_error(TIFF *tiff, void *data, const char *module, const cha
     (void)tiff;
     (void)module;
     webimage_tiff_messages *messages = data;
-    // The first error tells most.
+    // The first error is the most specific.
     if (!messages->has_error) vsnprintf(messages->text, sizeof messages->text, format, arguments);
     messages->has_error = true;
     return 1;
@@ -16,7 +16,7 @@ int webimage_tiff_on_error(TIFF *tiff, void *data, const char *module, const cha
 int webimage_tiff_on_warning(TIFF *tiff, void *data, const char *module, const char *format, va_list arguments) {
     (void)tiff;
     webimage_tiff_messages *messages = data;
-    // What libjpeg finds wrong with the data it goes on with as grey, and a fax that ends too early as white.
+    // libtiff ignores errors of libjpeg, which leave grey areas, and the early end of a fax, which leaves white.
     bool is_jpeg = module != NULL && strncmp(module, "JPEGLib", 7) == 0;
     if (!is_jpeg && strstr(format, "Premature EOF") == NULL && strstr(format, "Discarding") == NULL) return 1;
     if (!messages->damaged && !messages->has_error) vsnprintf(messages->text, sizeof messages->text, format, arguments);

@@ -1,4 +1,4 @@
-// What libtiff has to say, kept with the file it says it of.
+// The messages of libtiff, stored with their file.
 #pragma once
 #include <stdarg.h>
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 typedef struct {
     char text[256];
-    /// Pixels were missing or damaged where libtiff puts up with it.
+    /// Pixels are missing or damaged, without an error of libtiff.
     bool damaged;
     bool has_error;
 } webimage_tiff_messages;
@@ -15,5 +15,5 @@ typedef struct {
 int webimage_tiff_on_error(TIFF *tiff, void *data, const char *module, const char *format, va_list arguments);
 int webimage_tiff_on_warning(TIFF *tiff, void *data, const char *module, const char *format, va_list arguments);
 
-/// Options that bound each allocation and send messages to `messages`; NULL when there is no memory.
+/// Creates options that limit each allocation and send messages to `messages`; NULL without memory.
 TIFFOpenOptions *webimage_tiff_options(webimage_tiff_messages *messages, size_t max_allocation);

@@ -10,10 +10,10 @@ struct webimage_tiff_reader {
     const uint8_t *bytes;
     size_t count;
     size_t max_allocation;
-    /// The file, once for each plane that is read row by row: going back and forth between planes, libtiff would decode
-    /// a strip from its beginning for every row.
+    /// The file, once for each plane that is read row by row: switching between planes, libtiff would decode a strip from its beginning for
+    /// every row.
     TIFF *planes[max_planes];
-    /// Where each of them reads; libtiff maps the file, and does so all the same.
+    /// The read position of each plane; libtiff seeks and reads even though it maps the file.
     size_t positions[max_planes];
     struct source {
         struct webimage_tiff_reader *reader;
@@ -98,7 +98,7 @@ const char *webimage_tiff_error(const webimage_tiff_reader *reader) {
 
 static void forget_messages(webimage_tiff_reader *reader) { memset(&reader->messages, 0, sizeof reader->messages); }
 
-/// libjpeg shall make RGB of its YCbCr, and LogLuv shall come as the light that it stands for.
+/// Sets libjpeg to convert YCbCr to RGB, and LogLuv to be decoded to linear light.
 static void prepare(TIFF *tiff) {
     uint16_t compression = 0, photometric = 0;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
@@ -168,7 +168,7 @@ bool webimage_tiff_read_info(webimage_tiff_reader *reader, webimage_tiff_info *i
     TIFFGetFieldDefaulted(tiff, TIFFTAG_INKSET, &info->ink_set);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &info->rows_per_strip);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_YCBCRSUBSAMPLING, &info->subsampling[0], &info->subsampling[1]);
-    // Fax pictures without the tag have 1 for ink.
+    // Fax images without the tag use 1 for ink.
     if (!TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &info->photometric)) {
         bool is_fax = info->compression >= COMPRESSION_CCITTRLE && info->compression <= COMPRESSION_CCITTFAX4;
         info->photometric = info->samples_per_pixel >= 3 ? PHOTOMETRIC_RGB
@@ -193,10 +193,9 @@ bool webimage_tiff_read_info(webimage_tiff_reader *reader, webimage_tiff_info *i
     return true;
 }
 
-// What is read into is cleared before: where a damaged strip holds more than it should, libtiff leaves the end of it as it was, and says
-// that all is well.
+// Buffers are cleared before reading: for a damaged strip with too much data, libtiff leaves the end of the buffer unchanged and reports success.
 
-/// Whether what was read is whole.
+/// Returns whether the data was read without damage.
 static bool succeeded(webimage_tiff_reader *reader, bool is_read) { return is_read && !reader->messages.damaged; }
 
 bool webimage_tiff_read_row(webimage_tiff_reader *reader, void *buffer, uint32_t row, uint16_t plane) {
@@ -223,7 +222,7 @@ bool webimage_tiff_can_convert(webimage_tiff_reader *reader) {
     TIFF *tiff = file_of(reader, 0);
     char reason[1024] = "";
     if (tiff == NULL) return false;
-    // The orientation is applied by others.
+    // The caller applies the orientation.
     TIFFSetField(tiff, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
     if (TIFFRGBAImageOK(tiff, reason)) return true;
     strncpy(reader->messages.text, reason, sizeof reader->messages.text - 1);

@@ -11,12 +11,12 @@ struct webimage_tiff_writer {
     size_t capacity;
     size_t position;
     uint32_t row;
-    /// A copy of the row that is being written.
+    /// A copy of the current row.
     uint8_t *line;
     webimage_tiff_messages messages;
 };
 
-/// Makes room for `needed` bytes; new ones are 0.
+/// Ensures capacity for `needed` bytes; new ones are 0.
 static bool reserve(webimage_tiff_writer *writer, size_t needed) {
     if (needed <= writer->capacity) return true;
     size_t capacity = writer->capacity < 4096 ? 4096 : writer->capacity;
@@ -94,7 +94,7 @@ void webimage_tiff_writer_destroy(webimage_tiff_writer *writer) {
 }
 
 const char *webimage_tiff_writer_error(const webimage_tiff_writer *writer) {
-    return writer->messages.text[0] != 0 ? writer->messages.text : "there is no memory";
+    return writer->messages.text[0] != 0 ? writer->messages.text : "out of memory";
 }
 
 bool webimage_tiff_write_header(
@@ -104,7 +104,7 @@ bool webimage_tiff_write_header(
     int channels = alpha ? 4 : 3;
     TIFFOpenOptions *options = webimage_tiff_options(&writer->messages, 0);
     if (options == NULL) return false;
-    // Offsets of 32 bits do for all but the biggest; LZW makes noise up to half bigger.
+    // Offsets of 32 bits suffice for all but the largest files; LZW makes noise up to half larger.
     bool is_big = (uint64_t)width * height * (uint64_t)channels > UINT32_MAX / 2;
     writer->tiff = TIFFClientOpenExt(
         "", is_big ? "wl8" : "wl", writer, read_bytes, write_bytes, seek, close_target, size_of, map, unmap, options);
@@ -124,7 +124,7 @@ bool webimage_tiff_write_header(
     if (is_set && (compression == WEBIMAGE_TIFF_LZW || compression == WEBIMAGE_TIFF_DEFLATE)) {
         is_set = TIFFSetField(tiff, TIFFTAG_PREDICTOR, PREDICTOR_HORIZONTAL);
     }
-    // Strips of about 64 KiB: small enough to be read by parts, big enough to compress well.
+    // Strips of about 64 KiB: small enough to be read in parts, large enough to compress well.
     uint32_t rows = (uint32_t)(65536 / ((uint64_t)width * (uint64_t)channels));
     return is_set && TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, rows < 1 ? 1 : rows > height ? height : rows);
 }

@@ -3,13 +3,13 @@
 #include <stdint.h>
 #include <xxhash.h>
 #if defined(__x86_64__)
-// The library's plain functions are built for any x86-64; these look at the processor and are two to three times faster.
+// The library's plain functions are compiled for any x86-64; these dispatch on the processor and are two to three times faster.
 #include <xxh_x86dispatch.h>
 #endif
 
 static inline uint64_t webimage_xxh3(const void *bytes, size_t count) { return XXH3_64bits(bytes, count); }
 
-// A hash of bytes that come in pieces. All take NULL, which stands for a hash that there was no memory for.
+// An incremental hash. All functions accept NULL, a hash that could not be allocated.
 static inline void *webimage_xxh3_create(void) {
     XXH3_state_t *state = XXH3_createState();
     if (state) XXH3_64bits_reset(state);

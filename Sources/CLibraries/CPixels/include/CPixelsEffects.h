@@ -1,10 +1,10 @@
-// Inner loops of what transformers do to pixels. BGRA is premultiplied unless a comment says otherwise.
+// Inner loops of the transformers. BGRA is premultiplied unless a comment states otherwise.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/// One pass of a box of `2 * reach + 1` pixels along both sides, the edges extended: every sample becomes the mean of its box,
+/// One pass of a box blur with a box of `2 * reach + 1` pixels along both sides, the edges extended: every sample becomes the mean of its box,
 /// rounded to nearest.
 struct cpixels_box {
     /// Samples per pixel, 3 or 4.
@@ -17,7 +17,7 @@ struct cpixels_box {
 
 enum { cpixels_box_longest_reach = 1 << 20 };
 
-/// Bytes of scratch memory that a pass from `source` needs; more of it if the result takes the place of the source.
+/// Returns the number of bytes of scratch memory that a pass from `source` needs; more if the result overwrites the source.
 size_t cpixels_box_scratch(const struct cpixels_box *box, bool in_place);
 
 /// Runs a pass. `target` may be `source`, with the same bytes per row, or must not overlap it.
@@ -25,18 +25,18 @@ void cpixels_box_blur(
     const struct cpixels_box *box, const uint8_t *source, ptrdiff_t source_stride, uint8_t *target, ptrdiff_t target_stride,
     void *scratch);
 
-/// A matrix of four rows (red, green, blue, alpha of the result) of five: factors of red, green, blue and alpha, and what is added,
-/// in levels. Components are straight, 0...255; results are kept in that range and rounded to nearest.
+/// A matrix of four rows (red, green, blue, alpha of the result) of five: factors of red, green, blue and alpha, and an offset, in levels. Components
+/// are straight, 0...255; results are clamped to that range and rounded to nearest.
 struct cpixels_color_matrix {
     float rows[4][5];
 };
 
-/// RGB to RGB: alpha is 255 and stays so, whatever the fourth row says.
+/// RGB to RGB: alpha is always 255, whatever the fourth row is.
 void cpixels_color_matrix_rgb(const struct cpixels_color_matrix *matrix, const uint8_t *rgb, uint8_t *result, size_t count);
 /// BGRA to BGRA. Both may be the same memory.
 void cpixels_color_matrix_bgra(const struct cpixels_color_matrix *matrix, const uint8_t *bgra, uint8_t *result, size_t count);
 
-/// Blend modes by the numbers of CGBlendMode.
+/// Blend modes with the values of CGBlendMode.
 enum cpixels_blend_mode {
     cpixels_blend_normal = 0,
     cpixels_blend_multiply,
@@ -72,10 +72,10 @@ enum cpixels_blend_mode {
 void cpixels_blend_color_onto(
     int mode, const float color[4], const uint8_t *bgra, uint8_t *result, size_t count);
 
-/// Sends each component of RGB pixels through a table of its own. Both may be the same memory.
+/// Maps each component of RGB pixels with a separate table. Both may be the same memory.
 void cpixels_map_rgb(const uint8_t red[256], const uint8_t green[256], const uint8_t blue[256], const uint8_t *rgb, uint8_t *result, size_t count);
 
-/// A picture that is sampled along a slanted line.
+/// An image that is sampled along a slanted line.
 struct cpixels_sampling {
     const uint8_t *source;
     ptrdiff_t bytes_per_row;
@@ -83,11 +83,11 @@ struct cpixels_sampling {
     size_t height;
     /// 3 (RGB) or 4 (BGRA).
     int channels;
-    /// Where the centre of the next pixel of a row lies from that of one: the cosine and sine of the angle.
+    /// The offset from a pixel's centre to that of the next in the row: the cosine and sine of the angle.
     double step_x;
     double step_y;
 };
 
-/// A row of BGRA pixels of the picture: the first is centred on (x, y) of the source, where the centre of the source's first pixel
-/// is (0.5, 0.5). Bicubic (Catmull-Rom), the picture's edges smoothed; transparent outside.
+/// Computes a row of BGRA pixels of the image: the first is centred on (x, y) of the source, where the centre of the source's first pixel is (0.5,
+/// 0.5). Bicubic (Catmull-Rom), the image's edges smoothed; transparent outside.
 void cpixels_sample_row(const struct cpixels_sampling *sampling, double x, double y, uint8_t *bgra, size_t count);
