@@ -1,8 +1,9 @@
-package import Glibc
+public import Glibc
 
 /// A lock around a value, and a condition on which a thread that may block waits for the value to change.
 ///
 /// Never wait on Swift's cooperative threads: use continuations there.
+@usableFromInline
 package final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
     // Sendable because `value` is only accessed with `mutex` held.
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -82,5 +83,5 @@ package final class ConditionLock<Value: ~Copyable>: @unchecked Sendable {
 
 /// The value is not reflected, as with ``Lock``.
 extension ConditionLock: CustomReflectable where Value: ~Copyable {
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    @usableFromInline package var customMirror: Mirror { Mirror(self, children: []) }
 }

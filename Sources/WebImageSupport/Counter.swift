@@ -1,6 +1,7 @@
-import CLinux
+public import CLinux
 
 /// A number that many threads add to without a lock. Relaxed atomic: provides no ordering with other memory.
+@usableFromInline
 package final class Counter: @unchecked Sendable {
     // Sendable because the number is only accessed by atomic instructions.
     @usableFromInline let number: UnsafeMutablePointer<Int>

@@ -1,5 +1,6 @@
 /// A first-in first-out list that drops its consumed head from time to time. Adding at the end and taking at either end take
 /// amortised O(1).
+@usableFromInline
 package struct FIFOList<Element> {
     @usableFromInline var elements: [Element]
     @usableFromInline var head = 0

@@ -1,6 +1,7 @@
 /// A priority queue: waiting jobs by priority, then in the order they were inserted (or the reverse).
 ///
 /// Inserting, taking the first, removing and moving one all take amortised O(1).
+@usableFromInline
 package struct JobHeap<Body: Sendable>: Sendable {
     @usableFromInline
     struct Job: Sendable {
@@ -8,15 +9,23 @@ package struct JobHeap<Body: Sendable>: Sendable {
         @usableFromInline var priority: LoadPriority
         /// A version stamp that changes when the job moves; an entry of a lane with another ticket is stale.
         @usableFromInline var ticket: UInt64
+
+        @inlinable
+        init(body: Body, priority: LoadPriority, ticket: UInt64) {
+            (self.body, self.priority, self.ticket) = (body, priority, ticket)
+        }
     }
 
     @usableFromInline
-    struct Entry {
+    struct Entry: Sendable {
         @usableFromInline var id: UInt64
         @usableFromInline var ticket: UInt64
+
+        @inlinable
+        init(id: UInt64, ticket: UInt64) { (self.id, self.ticket) = (id, ticket) }
     }
 
-    package var order: WorkQueue.Order = .fifo
+    @usableFromInline package var order: WorkQueue.Order = .fifo
     @usableFromInline var lanes = [FIFOList<Entry>](repeating: FIFOList(), count: LoadPriority.allCases.count)
     @usableFromInline var jobs: [UInt64: Job] = [:]
     @usableFromInline var nextID: UInt64 = 0

@@ -1,9 +1,10 @@
-package import Glibc
+public import Glibc
 
 /// A mutual-exclusion lock around a value, the only kind of lock in this library and its command-line tool. Copies share the lock.
 ///
 /// It wraps a `pthread_mutex`, which costs about 20 ns without contention and keeps its speed when threads outnumber cores. The
 /// closure must be short, must not call user code, and must not take the same lock again.
+@usableFromInline
 package struct Lock<Value: ~Copyable>: @unchecked Sendable {
     // Sendable because the value is only accessed between lock and unlock of the mutex.
     @usableFromInline let storage: Storage
@@ -53,5 +54,5 @@ package struct Lock<Value: ~Copyable>: @unchecked Sendable {
 
 /// The value is not reflected, because code that prints an owner of a lock does not hold the lock.
 extension Lock: CustomReflectable where Value: ~Copyable {
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    @usableFromInline package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,6 +1,7 @@
 /// A big immutable value behind a reference, so that copies are cheap.
+@usableFromInline
 package final class Shared<Value: Sendable & Hashable>: Sendable, Hashable {
-    package let value: Value
+    @usableFromInline package let value: Value
 
     @inlinable
     package init(_ value: Value) { self.value = value }

@@ -1,6 +1,7 @@
 /// A value that is ignored when its owner is compared or hashed.
+@usableFromInline
 package struct Uncompared<Value: Sendable>: Sendable, Hashable {
-    package var value: Value
+    @usableFromInline package var value: Value
 
     @inlinable
     package init(value: Value) { self.value = value }

@@ -6,8 +6,10 @@ import Glibc
 ///
 /// Threads start when they are first needed and sleep while there is nothing to do. Submitting costs a lock, and a wake-up if a
 /// thread sleeps. If the system cannot create a thread for a queue, the fallback thread (``WorkRelief``) runs its jobs.
+@usableFromInline
 package final class WorkQueue: Sendable {
     /// The order of waiting jobs of one priority.
+    @usableFromInline
     package enum Order: Sendable { case fifo, lifo }
 
     private let core: WorkQueueCore
