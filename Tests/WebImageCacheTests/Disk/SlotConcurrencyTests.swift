@@ -75,7 +75,7 @@ import WebImageCache
                 }
             }
         }
-        run(bodies)
+        await run(bodies)
         #expect(torn.withLock { $0 } == 0)
         #expect(caches.allSatisfy { $0.statistics.damagedCount == 0 } && caches[0].verify() == [])
         caches[0].store(StoredRecords.entry(bytes, 1), forKey: key)
