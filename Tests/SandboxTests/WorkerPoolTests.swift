@@ -151,12 +151,14 @@ struct WorkerPoolTests {
         await #expect(processExitsWith: .success) {
             let suite = WorkerPoolTests()
             let pool = suite.pool { ($0.maximumWorkerCount, $0.maximumDecodeCount) = (1, 3) }
-            #expect(try await suite.decode(pool))
+            var isRight = try await suite.decode(pool)
+            #expect(isRight)
             let descriptors = IsolationHarness.descriptorCount
             for name in ["picture", "segfault", "picture", "exit", "picture", "passwd"] {
                 _ = try? await suite.decode(pool, name)
             }
-            #expect(try await suite.decode(pool))
+            isRight = try await suite.decode(pool)
+            #expect(isRight)
             suite.delays.advance(100)
             #expect(await suite.settle(pool) { $0.all == 0 })
             #expect(IsolationHarness.descriptorCount < descriptors + 8)
