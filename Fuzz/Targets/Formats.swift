@@ -95,8 +95,8 @@ extension FuzzTarget {
                 let reader = ByteReader(bytes)
                 var left = 2000
                 try walk(ISOBox.boxes(in: reader, 0..<bytes.count), reader, 0..<bytes.count, depth: 0, &left)
-                if let pictures = try? ISOPictures(reader, types: types) { try check(pictures, reader) }
-                _ = try? HEIFPictures(bytes, PictureCheck.limits)
+                if let pictures = try? ISOImages(reader, types: types) { try check(pictures, reader) }
+                _ = try? HEIFImages(bytes, PictureCheck.limits)
                 let times = AVIFTimetable(reader, frameCount: 20)
                 try must(times.durations.count == 20 && times.loopCount >= 0, "not a time for each frame")
                 try must(times.durations.allSatisfy { $0.isFinite && $0 > 0 }, "a frame has no time")
@@ -127,14 +127,14 @@ extension FuzzTarget {
         }
     }
 
-    private static func check(_ pictures: ISOPictures, _ reader: ByteReader) throws(FuzzFinding) {
+    private static func check(_ pictures: ISOImages, _ reader: ByteReader) throws(FuzzFinding) {
         var byteCount = 0
         for sample in pictures.samples {
             for range in sample.ranges {
                 try must(range.lowerBound >= 0 && range.upperBound <= reader.count, "a picture lies outside the file")
                 byteCount += range.count
             }
-            var found: [CodedPicture] = []
+            var found: [BitstreamHeader] = []
             try? pictures.withBytes(of: sample) {
                 found = AV1Sequence.pictures(in: $0) + HEVCSize.pictures(inUnits: $0)
             }
@@ -142,7 +142,7 @@ extension FuzzTarget {
             try must(found.allSatisfy { $0.planeByteCount >= 0 }, "planes take less than nothing")
         }
         try must(byteCount <= 2 * reader.count, "pictures lie over each other")
-        for property in pictures.properties { _ = HEIFPictures.pictures(in: property, reader) }
+        for property in pictures.properties { _ = HEIFImages.pictures(in: property, reader) }
     }
 
     private static func checkScreening(_ data: Data) throws(FuzzFinding) {

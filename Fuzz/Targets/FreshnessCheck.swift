@@ -51,7 +51,7 @@ enum FreshnessCheck {
             try must(read.encodedLines() == lines, "a record changes by being written and read")
         }
         for now in times {
-            let standing = record.standing(at: now)
+            let standing = record.cacheStatus(at: now)
             try must(standing.age >= 0 && !standing.remaining.isNaN, "a picture's age is \(standing.age) s")
             try must(standing.lifetime.map { $0 >= 0 } ?? true, "a lifetime is below 0")
             let freshness = record.freshness(now: now)

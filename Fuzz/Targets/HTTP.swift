@@ -202,7 +202,7 @@ extension FuzzTarget {
         guard let url = URL(string: "https://example.com/a") else { return }
         let part = PartialHead(key: key, validator: .entityTag("\"abc\""), total: status % 2 == 0 ? 70_000 : nil)
         let response = HTTPResponse(url: url, statusCode: status, headers: headers)
-        guard case .rest(let whole) = PartialAnswer(response, part: part, count: 8192) else { return }
+        guard case .rest(let whole) = RangeResponse(response, part: part, count: 8192) else { return }
         try must(status == 206 && range?.first == 4096, "the rest begins somewhere else")
         try must(whole.statusCode == 200 && whole.headers["Content-Range"] == nil, "the whole looks like a part")
         try must(whole.contentLength.map { $0 >= 8192 && $0 == range?.total } ?? false, "the whole has another length")

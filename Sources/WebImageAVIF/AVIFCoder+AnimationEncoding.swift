@@ -28,15 +28,15 @@ extension AVIFCoder: AnimatedImageEncoder {
             } catch {
                 // libaom fails on the lossless differences of some noisy frames.
                 guard error.code == .encodingFailed else { throw error }
-                return try Self.write(frames, keyFramesAlone: true)
+                return try Self.write(frames, keyFramesOnly: true)
             }
         }
     }
 
-    private static func write(_ frames: EncodableFrames, keyFramesAlone: Bool = false) throws(WebImageError) -> Data {
+    private static func write(_ frames: EncodableFrames, keyFramesOnly: Bool = false) throws(WebImageError) -> Data {
         var frames = frames
         var ticks = FrameTicks(perSecond: AVIFWriter.ticksPerSecond, fewest: 11, most: Int(UInt32.max))
-        let writer = try AVIFWriter(frames.options, keyFrameInterval: keyFramesAlone ? 1 : keyFrameInterval)
+        let writer = try AVIFWriter(frames.options, keyFrameInterval: keyFramesOnly ? 1 : keyFrameInterval)
         for index in 0..<frames.count {
             let rows = EncodableRows(try frames.frame(at: index))
             if index == 0 { try check(rows) }

@@ -71,7 +71,7 @@ final class AVIFFile {
         _ bytes: UnsafeRawBufferPointer,
         _ limits: ImageLimits
     ) throws(WebImageError) -> (byteCount: Int, pixelCount: Int, hasGrain: Bool, count: Int) {
-        let pictures = try ISOPictures(ByteReader(bytes), types: [fourCC("av01")])
+        let pictures = try ISOImages(ByteReader(bytes), types: [fourCC("av01")])
         var (most, pixels) = (0, 0)
         var hasGrain = false
         for sample in pictures.samples {

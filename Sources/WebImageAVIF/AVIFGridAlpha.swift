@@ -91,7 +91,7 @@ extension AVIFGridAlpha {
     private struct Items {
         var primary: Int?
         var types: [Int: UInt32] = [:]
-        private var isWide = false
+        private var isHighBitDepth = false
 
         init(_ children: [ISOBox], _ reader: ByteReader) {
             for box in children {
@@ -101,8 +101,8 @@ extension AVIFGridAlpha {
                     primary = version == 0 ? reader.bigEndian16(start + 4) : reader.bigEndian32(start + 4).map(Int.init)
                 }
                 guard box.type == fourCC("iinf") else { continue }
-                isWide = version > 0
-                for entry in box.children(in: reader, skipping: isWide ? 8 : 6) {
+                isHighBitDepth = version > 0
+                for entry in box.children(in: reader, skipping: isHighBitDepth ? 8 : 6) {
                     let place = entry.content.lowerBound
                     guard let kind = reader.byte(place), kind == 2 || kind == 3,
                         let item = kind == 2
@@ -115,7 +115,7 @@ extension AVIFGridAlpha {
         }
 
         func adding(_ item: Int, to content: [UInt8]) -> [UInt8] {
-            let size = isWide ? 4 : 2
+            let size = isHighBitDepth ? 4 : 2
             guard content.count >= 4 + size else { return content }
             let count = content[4..<4 + size].reduce(0) { $0 << 8 | Int($1) }
             // A hidden item without a name.
@@ -155,7 +155,7 @@ extension AVIFGridAlpha {
         private let reader: ByteReader
         private let boxes: [ISOBox]
         private var indices: [Int: [Int]] = [:]
-        private let isWide: Bool
+        private let isHighBitDepth: Bool
         private let itemSize: Int
         private let count: Int
 
@@ -167,7 +167,7 @@ extension AVIFGridAlpha {
             else { return nil }
             self.reader = reader
             boxes = container.children(in: reader)
-            isWide = flags & 1 != 0
+            isHighBitDepth = flags & 1 != 0
             itemSize = flags >> 24 == 0 ? 2 : 4
             self.count = Int(count)
             var offset = list.content.lowerBound + 8
@@ -178,11 +178,11 @@ extension AVIFGridAlpha {
                 offset += itemSize + 1
                 for _ in 0..<length {
                     let index =
-                        isWide
+                        isHighBitDepth
                         ? reader.bigEndian16(offset).map { $0 & 0x7FFF } : reader.byte(offset).map { Int($0 & 0x7F) }
                     guard let index else { return nil }
                     indices[item, default: []].append(index)
-                    offset += isWide ? 2 : 1
+                    offset += isHighBitDepth ? 2 : 1
                 }
             }
         }
@@ -205,7 +205,7 @@ extension AVIFGridAlpha {
                     guard box.type == fourCC("ipma"), old.count >= 8 else { return boxed(box.type, old) }
                     let entry =
                         bigEndian(item, itemSize) + [UInt8(chosen.count)]
-                        + chosen.flatMap { bigEndian($0, isWide ? 2 : 1) }
+                        + chosen.flatMap { bigEndian($0, isHighBitDepth ? 2 : 1) }
                     return boxed(box.type, Array(old[..<4]) + bigEndian(count + 1, 4) + Array(old[8...]) + entry)
                 }
             }

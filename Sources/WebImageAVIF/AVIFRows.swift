@@ -30,9 +30,9 @@ final class AVIFRows: ScanlineSource {
         width = Int(file.crop.width)
         height = Int(file.crop.height)
         let properties = file.properties
-        let needsWide =
-            file.color.needsWideRows(bitsPerComponent: properties.bitsPerComponent) && file.colorProfile == nil
-        if needsWide || options.keepsWidePixels && properties.isWide {
+        let needsHighBitDepth =
+            file.color.needsHighBitDepthRows(bitsPerComponent: properties.bitsPerComponent) && file.colorProfile == nil
+        if needsHighBitDepth || options.keepsHighBitDepth && properties.isHighBitDepth {
             layout = .rgbaFloat
         } else {
             layout = properties.hasAlpha ? .rgba8 : .rgb8

@@ -9,7 +9,7 @@ extension ImageCachesManager {
     public func diskEntry(forKey key: String) -> CachedImageData? { first(forKey: key) { $0.diskEntry(forKey: key) } }
 
     /// Returns the validators that the highest cache holds in memory, without reading the disk.
-    public func knownValidators(forKey key: String) -> KnownValidators? {
+    public func knownValidators(forKey key: String) -> CachedValidators? {
         first(forKey: key) { $0.knownValidators(forKey: key) }
     }
 
@@ -38,7 +38,7 @@ extension ImageCachesManager {
     public func queryValidators(
         forKey key: String,
         priority: LoadPriority,
-        completion: @escaping @Sendable (KnownValidators?) -> Void
+        completion: @escaping @Sendable (CachedValidators?) -> Void
     ) -> any WebImageOperation {
         query(forKey: key, priority, completion) { $0.queryValidators(forKey: key, priority: $1, completion: $2) }
     }

@@ -6,7 +6,7 @@ extension ImageCodersManager: ProgressiveImageCoder {
 
     /// Creates an incremental decoder. The first bytes of the data decide which coder decodes it.
     public func makeProgressiveDecoder(options: ImageDecodeOptions) -> any ProgressiveImageDecoder {
-        ChoosingDecoder(manager: self, options: options)
+        FormatDetectingDecoder(manager: self, options: options)
     }
 
     /// Returns the coder that also decodes the complete image: previews from another coder could show another image.
@@ -19,7 +19,7 @@ extension ImageCodersManager: ProgressiveImageCoder {
 }
 
 /// Buffers the data until its first bytes identify the format.
-private final class ChoosingDecoder: ProgressiveImageDecoder {
+private final class FormatDetectingDecoder: ProgressiveImageDecoder {
     private let manager: ImageCodersManager
     private let options: ImageDecodeOptions
     private let chosen = Lock<(any ProgressiveImageDecoder)?>(nil)

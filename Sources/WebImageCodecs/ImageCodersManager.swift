@@ -168,10 +168,10 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
     }
 }
 
-extension ImageCodersManager: PlacedCoder {
+extension ImageCodersManager: OutOfProcessCoder {
     /// Returns the queue of the coder that takes the data, if that coder decodes outside this process.
     package func queue(for data: Data) -> WorkQueue? {
-        (coders.last { $0.canDecode(data) } as? any PlacedCoder)?.queue(for: data)
+        (coders.last { $0.canDecode(data) } as? any OutOfProcessCoder)?.queue(for: data)
     }
 
     package var memoryDomain: String { "" }

@@ -7,7 +7,7 @@ final class HEIFFile {
     private let context: OpaquePointer
     let handle: OpaquePointer
     let limits: ImageLimits
-    private let pictures: HEIFPictures
+    private let pictures: HEIFImages
     let properties: ImageProperties
     let isPremultiplied: Bool
     /// The ICC profile, unless code points have precedence.
@@ -20,7 +20,7 @@ final class HEIFFile {
     ///   ``WebImageError/Code/outOfMemory``.
     init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
         _ = HEIFLibrary.isReady
-        pictures = try HEIFPictures(bytes, limits)
+        pictures = try HEIFImages(bytes, limits)
         guard let context = heif_context_alloc() else {
             throw WebImageError(.outOfMemory, "no memory to decode HEIF")
         }

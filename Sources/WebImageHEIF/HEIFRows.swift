@@ -37,9 +37,9 @@ final class HEIFRows: ScanlineSource {
         height = properties.height
         hasAlpha = properties.hasAlpha
         isPremultiplied = file.isPremultiplied
-        let needsWide =
-            file.color.needsWideRows(bitsPerComponent: properties.bitsPerComponent) && file.colorProfile == nil
-        if needsWide || options.keepsWidePixels && properties.isWide {
+        let needsHighBitDepth =
+            file.color.needsHighBitDepthRows(bitsPerComponent: properties.bitsPerComponent) && file.colorProfile == nil
+        if needsHighBitDepth || options.keepsHighBitDepth && properties.isHighBitDepth {
             layout = .rgbaFloat
         } else {
             layout = hasAlpha ? .rgba8 : .rgb8

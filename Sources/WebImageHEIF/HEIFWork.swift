@@ -29,11 +29,11 @@ struct HEIFWork {
 
     /// - Parameter pictures: the images, including those of ``derived`` types.
     /// - Throws: ``WebImageError/Code/badImageData``.
-    init(_ pictures: ISOPictures, _ reader: ByteReader) throws(WebImageError) {
+    init(_ pictures: ISOImages, _ reader: ByteReader) throws(WebImageError) {
         types = pictures.itemTypes
-        let properties = pictures.properties.map { Self.pixels(of: HEIFPictures.pictures(in: $0, reader)) }
+        let properties = pictures.properties.map { Self.pixels(of: HEIFImages.pictures(in: $0, reader)) }
         // Items may share data, which is read once.
-        var pixels: [ISOPictures.Sample: Double] = [:]
+        var pixels: [ISOImages.Sample: Double] = [:]
         for sample in pictures.samples {
             try pictures.withBytes(of: sample) { pixels[sample] = Self.pixels(of: sample.type, $0) }
         }
@@ -96,7 +96,7 @@ struct HEIFWork {
         return cost
     }
 
-    private static func pixels(of pictures: [CodedPicture]) -> Double {
+    private static func pixels(of pictures: [BitstreamHeader]) -> Double {
         pictures.reduce(0) { max($0, Double($1.width) * Double($1.height)) }
     }
 
@@ -114,18 +114,19 @@ struct HEIFWork {
     private static func canvas(_ bytes: UnsafeRawBufferPointer, after offset: Int) -> Double {
         let reader = ByteReader(bytes)
         guard let flags = reader.byte(1) else { return 0 }
-        let isWide = flags & 1 != 0
+        let isHighBitDepth = flags & 1 != 0
         func number(_ offset: Int) -> Double {
-            (isWide ? reader.bigEndian32(offset).map(Double.init) : reader.bigEndian16(offset).map(Double.init)) ?? 0
+            (isHighBitDepth ? reader.bigEndian32(offset).map(Double.init) : reader.bigEndian16(offset).map(Double.init))
+                ?? 0
         }
-        return number(offset) * number(offset + (isWide ? 4 : 2))
+        return number(offset) * number(offset + (isHighBitDepth ? 4 : 2))
     }
 
     private mutating func readReferences(_ box: ISOBox, _ reader: ByteReader) throws(WebImageError) {
-        let isWide = (reader.byte(box.content.lowerBound) ?? 0) > 0
-        let size = isWide ? 4 : 2
+        let isHighBitDepth = (reader.byte(box.content.lowerBound) ?? 0) > 0
+        let size = isHighBitDepth ? 4 : 2
         func number(_ offset: Int) -> Int? {
-            isWide ? reader.bigEndian32(offset).map(Int.init) : reader.bigEndian16(offset)
+            isHighBitDepth ? reader.bigEndian32(offset).map(Int.init) : reader.bigEndian16(offset)
         }
         let references = box.children(in: reader, skipping: 4)
         guard references.count < ISOBox.mostBoxes else {

@@ -3,8 +3,8 @@ import WebImageCodecs
 /// Parses the bitstream headers of HEVC images.
 enum HEVCSize {
     /// Returns the sequence parameter sets of a configuration record.
-    static func pictures(inConfiguration box: ISOBox, _ reader: ByteReader) -> [CodedPicture] {
-        var pictures: [CodedPicture] = []
+    static func pictures(inConfiguration box: ISOBox, _ reader: ByteReader) -> [BitstreamHeader] {
+        var pictures: [BitstreamHeader] = []
         guard let arrays = reader.byte(box.content.lowerBound + 22) else { return [] }
         var offset = box.content.lowerBound + 23
         for _ in 0..<arrays {
@@ -25,9 +25,9 @@ enum HEVCSize {
     }
 
     /// Returns the sequence parameter sets among the units of an image, each of which follows its length in four bytes.
-    static func pictures(inUnits bytes: UnsafeRawBufferPointer) -> [CodedPicture] {
+    static func pictures(inUnits bytes: UnsafeRawBufferPointer) -> [BitstreamHeader] {
         let reader = ByteReader(bytes)
-        var pictures: [CodedPicture] = []
+        var pictures: [BitstreamHeader] = []
         var offset = 0
         while let length = reader.bigEndian32(offset), let unit = reader.slice(offset + 4, Int(length)) {
             if isSequence(unit), let picture = picture(ofSequence: unit) { pictures.append(picture) }
@@ -54,7 +54,7 @@ enum HEVCSize {
     }
 
     /// Returns nil when the unit ends before the size; if only the rest is missing, the most expensive format is assumed.
-    static func picture(ofSequence unit: UnsafeRawBufferPointer) -> CodedPicture? {
+    static func picture(ofSequence unit: UnsafeRawBufferPointer) -> BitstreamHeader? {
         var bits = BitReader(withoutStops(unit))
         // The unit's header has two bytes; the ID of the video parameter set has four bits.
         guard bits.skip(16 + 4), let layers = bits.read(3), bits.skip(1), bits.skip(88 + 8) else { return nil }
@@ -71,7 +71,7 @@ enum HEVCSize {
         if chroma == 3 { _ = bits.skip(1) }
         guard let width = bits.readGolomb(), let height = bits.readGolomb() else { return nil }
         let samples = [2, 3, 4, 6]
-        return CodedPicture(
+        return BitstreamHeader(
             width: width,
             height: height,
             samplesPerTwoPixels: samples.indices.contains(chroma) ? samples[chroma] : 6,

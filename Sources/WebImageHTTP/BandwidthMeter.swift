@@ -54,7 +54,7 @@ struct BandwidthMeter: Sendable {
 /// transfer is running. Bytes that are five seconds of such time old count half.
 ///
 /// A pure value; times are monotonic nanoseconds.
-struct LineMeter: Sendable {
+struct ThroughputMeter: Sendable {
     /// The minimum total of bytes for a reading.
     static let leastByteCount: Int64 = 64 << 10
 

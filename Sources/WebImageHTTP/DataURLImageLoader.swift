@@ -8,7 +8,7 @@ public final class DataURLImageLoader: ImageLoading {
     /// The maximum number of bytes of decoded data. More fail with ``WebImageError/Code/limitExceeded``, named
     /// `maximumDataURLByteCount`.
     public let maximumDataURLByteCount: Int
-    private let sniffer: PictureSniffer?
+    private let sniffer: ImageSniffer?
 
     /// Creates a loader.
     ///
@@ -21,7 +21,7 @@ public final class DataURLImageLoader: ImageLoading {
     /// Creates a loader with the limits of a policy.
     package init(_ policy: SourcePolicy) {
         maximumDataURLByteCount = policy.maximumByteCount
-        sniffer = PictureSniffer(formats: policy.formats)
+        sniffer = ImageSniffer(formats: policy.formats)
     }
 
     /// Returns a Boolean value that indicates whether the scheme is `data`.

@@ -54,7 +54,7 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         private let completion: Completion?
         private let error: WebImageError?
         private let onProgress: (@Sendable (LoadProgress) -> Void)?
-        private let others: ((any LoadTelling)?, PartialImageData?, WebImageContext.Rare?)
+        private let others: ((any LoadEventSink)?, PartialImageData?, WebImageContext.Rare?)
 
         /// Moves the fields out of the record, which callers may keep for queries.
         fileprivate init(_ record: DownloadRecord, _ error: WebImageError?) {
@@ -88,7 +88,7 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     /// The hooks and the retry policy of the load; nil if it has none, and after the end.
     private var rare: WebImageContext.Rare?
     /// The observer that receives events and returns the number of callers.
-    private(set) var trace: (any LoadTelling)?
+    private(set) var trace: (any LoadEventSink)?
     /// Receives the bytes so far, for previews.
     private(set) var partialData: PartialImageData?
     private(set) var onProgress: (@Sendable (LoadProgress) -> Void)?

@@ -22,7 +22,7 @@ extension DownloadDecryptor {
     fileprivate func decrypted(
         _ loaded: LoadedImageData,
         limit: Int,
-        _ sniffer: PictureSniffer?
+        _ sniffer: ImageSniffer?
     ) -> Result<LoadedImageData, WebImageError> {
         var loaded = loaded
         do {

@@ -172,7 +172,7 @@ extension DownloadTransfer {
         guard let sniffer, byteCount >= nextSniff, let data = life.withLock({ $0.body.snapshot() }) else { return nil }
         switch sniffer.verdict(data, isWhole: false) {
         case .undecided:
-            nextSniff = min(max(2 * byteCount, PictureSniffer.signatureLength), PictureSniffer.textLength)
+            nextSniff = min(max(2 * byteCount, ImageSniffer.signatureLength), ImageSniffer.textLength)
             return nil
         case .picture: self.sniffer = nil
         case .refused(let error): return error
@@ -184,10 +184,10 @@ extension DownloadTransfer {
 extension DownloadTransfer.Plan {
     /// Checks the body as it arrives; nil if the policy does not restrict formats, or if the body is an image only after
     /// decryption.
-    var sniffer: PictureSniffer? { hooks.decryptor == nil ? config.sniffer : nil }
+    var sniffer: ImageSniffer? { hooks.decryptor == nil ? config.sniffer : nil }
 }
 
 extension WebImageDownloaderConfig {
     /// Checks bodies against the policy's formats; nil if the source is trusted.
-    var sniffer: PictureSniffer? { sourcePolicy.isTrusted ? nil : PictureSniffer(formats: sourcePolicy.formats) }
+    var sniffer: ImageSniffer? { sourcePolicy.isTrusted ? nil : ImageSniffer(formats: sourcePolicy.formats) }
 }

@@ -74,7 +74,7 @@ package final class DownloadTransfer: @unchecked Sendable {
     var hasToldHost = false
     var expected: Int64?
     /// Checks the body's first bytes; nil if no check remains.
-    var sniffer: PictureSniffer?
+    var sniffer: ImageSniffer?
     /// The byte count at which the next check runs.
     var nextSniff = 0
     var lastReportedFraction = 0.0

@@ -23,7 +23,7 @@ struct DownloaderState {
     /// The hosts that failed lately, or asked clients to wait.
     var hosts = HostTable()
     /// The rate of arriving bytes over all transfers.
-    var line = LineMeter()
+    var line = ThroughputMeter()
     /// The generation of coders behind the `Accept` field; nil if the user has set or removed the field.
     var acceptGeneration: UInt64?
     /// The counters of ``DownloadStatistics``, not its readings.
@@ -188,7 +188,7 @@ final class ConfigSnapshot: Sendable {
     let credential: WebImageCredential?
     /// The minimum fraction of a body between two progress reports.
     let progressInterval: Double
-    let sniffer: PictureSniffer?
+    let sniffer: ImageSniffer?
     let isTrusted: Bool
     let maximumResponseByteCount: Int
 

@@ -56,7 +56,7 @@ struct DecodeWorkerLoop {
             return webimage_sandbox_enter(&sandbox)
         }
         for path in paths { free(path) }
-        var walls = WorkerWalls()
+        var walls = WorkerSandbox()
         (walls.hasSeccomp, walls.landlock) = (standing.seccomp, Int(standing.landlock))
         (walls.readsFonts, walls.threads) = (standing.reads_files, Int(standing.threads))
         walls.isBounded = standing.bounded
@@ -91,7 +91,7 @@ struct DecodeWorkerLoop {
             answer = .failure(error)
         }
         let message = IsolationReply(id: request.id, answer: answer).message
-        let needed = image.flatMap { try? IsolatedPicture($0).neededByteCount } ?? 0
+        let needed = image.flatMap { try? IsolatedImage($0).neededByteCount } ?? 0
         guard var storage = image?.bitmap.storage else { return send(message) }
         image = nil
         let byteCount = storage.byteCount
@@ -152,7 +152,7 @@ struct DecodeWorkerLoop {
         return provider
     }
 
-    private static func picture(_ image: Image) -> (IsolationAnswer, Image?) { (.image(IsolatedPicture(image)), image) }
+    private static func picture(_ image: Image) -> (IsolationAnswer, Image?) { (.image(IsolatedImage(image)), image) }
 
     private static func some(_ data: Data?) throws(WebImageError) -> Data {
         guard let data else { throw WebImageError(.badImageData, "the decoder received no bytes") }

@@ -4,7 +4,7 @@ import FoundationEssentials
 ///
 /// Keeps the encoded bytes. The worker that made the last frame keeps its canvas until another image needs the worker; then the
 /// earlier frames must be decoded again.
-final class IsolatedAnimation: PlacedAnimation {
+final class IsolatedAnimation: OutOfProcessAnimation {
     let animatedImageData: Data?
     let frameCount: Int
     let loopCount: Int

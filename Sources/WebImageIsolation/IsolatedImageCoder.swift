@@ -135,10 +135,10 @@ private final class NoPreviews: ProgressiveImageDecoder {
     func image(maximumPreviewPixelCount: Int) throws(WebImageError) -> Image? { nil }
 }
 
-extension IsolatedImageCoder: PlacedCoder {
+extension IsolatedImageCoder: OutOfProcessCoder {
     /// The queue whose threads wait for workers that decode such data; nil for data that is decoded in this process.
     package func queue(for data: Data) -> WorkQueue? {
-        isolates(data) ? pool(for: data).queue : (base as? any PlacedCoder)?.queue(for: data)
+        isolates(data) ? pool(for: data).queue : (base as? any OutOfProcessCoder)?.queue(for: data)
     }
 
     package var memoryDomain: String { isolation.domain }

@@ -22,7 +22,7 @@ extension IsolationReply {
         case (.image(let picture), .decode(let options)), (.image(let picture), .frame(_, _, let options)):
             try limits.hold(width: picture.width, height: picture.height)
             let swaps = picture.orientation.swapsSides
-            try PictureBounds(options).hold(
+            try ImageBounds(options).hold(
                 width: swaps ? picture.height : picture.width,
                 height: swaps ? picture.width : picture.height,
                 frameCount: picture.metadata.frameCount

@@ -5,14 +5,14 @@ package enum IsolationAnswer: Sendable {
     case properties(ImageProperties)
     case need(DecodeMemoryNeed)
     /// An image, whose pixels are in the memory that the message carries.
-    case image(IsolatedPicture)
+    case image(IsolatedImage)
     /// The number of frames, the loop count, and the duration of each frame.
     case animation(frameCount: Int, loopCount: Int, durations: [Double])
     case failure(WebImageError)
 }
 
 /// The description of an image without its pixels, sent by a worker.
-package struct IsolatedPicture: Sendable, Equatable {
+package struct IsolatedImage: Sendable, Equatable {
     var width: Int
     var height: Int
     var bytesPerRow: Int
@@ -91,7 +91,7 @@ package struct IsolationReply: Sendable {
             let output = try reader.int(0...WireLimit.need, "the need")
             let working = try reader.int(0...WireLimit.need, "the need")
             answer = .need(DecodeMemoryNeed(outputByteCount: output, workingByteCount: working))
-        case 2: answer = .image(try IsolatedPicture(from: &reader))
+        case 2: answer = .image(try IsolatedImage(from: &reader))
         case 3:
             answer = .animation(
                 frameCount: try reader.int(1...WireLimit.frames, "the number of frames"),
@@ -116,7 +116,7 @@ enum WireLimit {
     static let offset = 4096
 }
 
-extension IsolatedPicture {
+extension IsolatedImage {
     fileprivate func write(to writer: inout WireWriter) {
         for value in [width, height, bytesPerRow, byteOffset, Int(pixelFormat.rawValue), orientation.rawValue] {
             writer.write(value)

@@ -5,7 +5,7 @@ import FoundationEssentials
 /// Blocks the calling thread while all workers are busy, so never call it on a thread of Swift's cooperative pool.
 final class WorkerPool: Sendable {
     private struct State {
-        var roster: WorkerRoster
+        var roster: WorkerAssignment
         /// The idle workers.
         var processes: [Int: WorkerProcess] = [:]
         /// Indicates whether a check for expired idle workers is scheduled.
@@ -36,19 +36,19 @@ final class WorkerPool: Sendable {
         let count = isolation.maximumWorkerCount > 0 ? isolation.maximumWorkerCount : CodingQueue.processorCount
         queue = WorkQueue(name: "webimage-await", width: count)
         frames = WorkQueue(name: "webimage-awaitf", width: count)
-        let rules = WorkerRoster.Rules(
+        let rules = WorkerAssignment.Rules(
             count: count,
             uses: isolation.maximumDecodeCount,
             idleTime: UInt64(idle * 1e9)
         )
-        state = ConditionLock(State(roster: WorkerRoster(rules)))
+        state = ConditionLock(State(roster: WorkerAssignment(rules)))
     }
 
     /// The number of workers, and of those that are idle.
     var counts: (all: Int, idle: Int) { state.withLock { ($0.roster.count, $0.roster.idleCount) } }
 
     /// The sandbox report of the next idle worker; nil if there is none.
-    var walls: WorkerWalls? { state.withLock { $0.processes.values.first?.walls } }
+    var walls: WorkerSandbox? { state.withLock { $0.processes.values.first?.walls } }
 
     /// Performs a task in a worker.
     ///
@@ -145,7 +145,7 @@ final class WorkerPool: Sendable {
 
     private func take(_ animation: UInt64?) throws(WebImageError) -> (id: Int, worker: WorkerProcess, holds: Bool) {
         while true {
-            let (decision, worker) = state.wait { state -> (WorkerRoster.Decision, WorkerProcess?)? in
+            let (decision, worker) = state.wait { state -> (WorkerAssignment.Decision, WorkerProcess?)? in
                 let decision = state.roster.take(animation: animation)
                 switch decision {
                 case .use(let id, _): return (decision, state.processes.removeValue(forKey: id))

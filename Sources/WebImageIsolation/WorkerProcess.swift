@@ -18,7 +18,7 @@ final class WorkerProcess: @unchecked Sendable {
     // Sendable because the pool hands it from one thread to the next under its lock.
 
     /// The sandbox report that it sent before it received a byte of an image.
-    private(set) var walls = WorkerWalls()
+    private(set) var walls = WorkerSandbox()
     private let process: Int32
     private let socket: Int32
     private let memory: Int32
@@ -103,7 +103,7 @@ final class WorkerProcess: @unchecked Sendable {
         let (bytes, descriptor) = try receive(milliseconds: Self.startMilliseconds)
         if descriptor >= 0 { close(descriptor) }
         do throws(WireError) {
-            walls = try bytes.read { (bytes) throws(WireError) in try WorkerWalls(bytes) }
+            walls = try bytes.read { (bytes) throws(WireError) in try WorkerSandbox(bytes) }
         } catch {
             throw .lied(error.problem)
         }
@@ -163,7 +163,7 @@ final class WorkerProcess: @unchecked Sendable {
             return try answer(first, itsDescriptor, nil, to: request)
         }
         guard itsDescriptor >= 0 else { throw .lied("it announces no memory") }
-        guard byteCount <= request.task.mostPictureBytes ?? 0 else {
+        guard byteCount <= request.task.maximumImageByteCount ?? 0 else {
             close(itsDescriptor)
             throw .lied("it announces an image that is bigger than allowed")
         }
@@ -198,7 +198,7 @@ final class WorkerProcess: @unchecked Sendable {
             try reply.check(request)
             guard case .image(let picture) = reply.answer else { return (reply.answer, nil) }
             let byteCount = try picture.neededByteCount
-            guard byteCount <= request.task.mostPictureBytes ?? 0 else {
+            guard byteCount <= request.task.maximumImageByteCount ?? 0 else {
                 throw WireError("its image is bigger than allowed")
             }
             if descriptor < 0, let announced { return (reply.answer, try announced.pixels(byteCount: byteCount)) }

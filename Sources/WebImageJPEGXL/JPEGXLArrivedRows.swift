@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import WebImageCodecs
 
-extension RawPicture {
+extension RowBuffer {
     /// The number of rows from the top in which no part is missing.
     ///
     /// In an image stored as squares, libjxl renders missing ones in one colour: that of the last square, which is decoded last. It does not report
@@ -34,13 +34,13 @@ extension RawPicture {
 }
 
 /// Rows with unpremultiplied alpha, as previews need them; the decoder still needs the premultiplied ones.
-final class StraightRows: ArrivedRows {
-    private let picture: RawPicture
+final class StraightRows: ReceivedRows {
+    private let picture: RowBuffer
     private let pixels: JPEGXLPixels
     private let line: ScratchBuffer
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
-    init(_ picture: RawPicture, _ pixels: JPEGXLPixels) throws(WebImageError) {
+    init(_ picture: RowBuffer, _ pixels: JPEGXLPixels) throws(WebImageError) {
         self.picture = picture
         self.pixels = pixels
         line = try ScratchBuffer(byteCount: pixels.bytesPerRow)

@@ -12,6 +12,6 @@ extension JPEGXLCoder: ProgressiveImageCoder {
     /// libjxl renders the whole image for each preview, including the missing parts of a lossy one; loads therefore show no previews of lossy images
     /// before four fifths of the bytes are received.
     public func makeProgressiveDecoder(options: ImageDecodeOptions) -> any ProgressiveImageDecoder {
-        ArrivingPictureDecoder(ArrivingJPEGXL(options: options), coder: self, options: options)
+        IncrementalImageDecoder(IncrementalJPEGXL(options: options), coder: self, options: options)
     }
 }

@@ -32,7 +32,7 @@ final class JPEGXLDecoder {
     ///
     /// - Throws: ``WebImageError/Code/badImageData``.
     func readColors(_ limits: ImageLimits) throws(WebImageError) {
-        guard try events.next() == JXL_DEC_COLOR_ENCODING else { throw Self.noPicture }
+        guard try events.next() == JXL_DEC_COLOR_ENCODING else { throw Self.noImage }
         settleColors(limits)
     }
 
@@ -74,13 +74,13 @@ final class JPEGXLDecoder {
             case JXL_DEC_FULL_IMAGE:
                 straighten(base, bytesPerRow)
                 return true
-            default: throw Self.noPicture
+            default: throw Self.noImage
             }
         }
         return false
     }
 
-    private static var noPicture: WebImageError { WebImageError(.badImageData, "JPEG XL: the file has no image") }
+    private static var noImage: WebImageError { WebImageError(.badImageData, "JPEG XL: the file has no image") }
 
     private func settleColors(_ limits: ImageLimits) {
         if pixels.asksForSRGB {

@@ -26,8 +26,9 @@ struct JPEGXLPixels: Sendable {
         color = header.color
         // Grey by code points is decoded as RGB, for which there is a profile; grey by a grey profile stays as it is.
         let isPlainGray = header.isGray && (header.color == nil || header.color?.isSRGB == true)
-        let needsWide = header.color?.needsWideRows(bitsPerComponent: properties.bitsPerComponent) == true
-        if needsWide || options.keepsWidePixels && properties.isWide {
+        let needsHighBitDepth =
+            header.color?.needsHighBitDepthRows(bitsPerComponent: properties.bitsPerComponent) == true
+        if needsHighBitDepth || options.keepsHighBitDepth && properties.isHighBitDepth {
             layout = .rgbaFloat
         } else if properties.hasAlpha {
             layout = .rgba8

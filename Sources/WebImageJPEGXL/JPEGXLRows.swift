@@ -34,7 +34,7 @@ final class JPEGXLRows: ScanlineSource {
         if whole == nil, count == height, isAligned {
             try decoder.decode(into: base, bytesPerRow: bytesPerRow, limits: limits)
         } else {
-            let whole = try wholePicture()
+            let whole = try wholeImage()
             for row in 0..<count {
                 let source = whole.base + (nextRow + row) * pixels.bytesPerRow
                 (base + row * bytesPerRow).copyMemory(from: source, byteCount: pixels.bytesPerRow)
@@ -43,7 +43,7 @@ final class JPEGXLRows: ScanlineSource {
         nextRow += count
     }
 
-    private func wholePicture() throws(WebImageError) -> PixelStorage {
+    private func wholeImage() throws(WebImageError) -> PixelStorage {
         if let whole { return whole }
         let byteCount = pixels.bytesPerRow * height
         try limits.check(decodedByteCount: byteCount)

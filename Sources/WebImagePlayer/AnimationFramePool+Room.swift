@@ -10,7 +10,7 @@ extension AnimationFramePool {
         let need = budget.isOn ? frameNeed : 0
         // Frames that are decoded already reserve nothing, so they need not wait either.
         guard need > 0 else {
-            giveUpRoom()
+            releaseReservation()
             return .there(nil)
         }
         switch state.withLock({ $0.room.begin() }) {
@@ -28,13 +28,13 @@ extension AnimationFramePool {
         case .waiting(let request):
             // The frame may no longer be needed.
             if !state.withLock({ $0.room.waits(for: request) }) { budget.cancel(request) }
-            if state.withLock({ $0.buffer.next() == nil }) { giveUpRoom() }
+            if state.withLock({ $0.buffer.next() == nil }) { releaseReservation() }
             return .awaited
         }
     }
 
     /// Releases the reservation of a frame that is no longer needed, or cancels its request.
-    func giveUpRoom() {
+    func releaseReservation() {
         let (request, answer) = state.withLock { $0.room.giveUp() }
         withExtendedLifetime(answer) {}
         if let request { budget.cancel(request) }

@@ -4,7 +4,7 @@ final class AnimationFramePool: Sendable {
         var buffer = AnimationFrameBuffer<Image>()
         var decodedCount = 0
         /// The memory reservation for the next frame, while a budget is on.
-        var room = AnimationRoom()
+        var room = FrameReservation()
         /// The bytes of the largest frame so far.
         var frameByteCount = 0
         /// The last value passed to the lane.
@@ -22,7 +22,7 @@ final class AnimationFramePool: Sendable {
         self.budget = budget
     }
 
-    deinit { giveUpRoom() }
+    deinit { releaseReservation() }
 
     /// The number of frames in memory.
     var count: Int { state.withLock { $0.buffer.count } }
@@ -74,7 +74,7 @@ final class AnimationFramePool: Sendable {
         }
         withExtendedLifetime(dropped) {}
         if let playing { lane.setPlaying(playing) }
-        if let next { lane.request(self, next) } else { giveUpRoom() }
+        if let next { lane.request(self, next) } else { releaseReservation() }
     }
 
     /// The number of parts of a frame decoded per turn, so that cancellation takes effect soon and other pools get their turn.
@@ -86,7 +86,7 @@ final class AnimationFramePool: Sendable {
     func decodeNext() -> LoadPriority? {
         guard let (index, priority) = state.withLock({ $0.buffer.next() }) else {
             // The frame of a pending reservation may no longer be needed.
-            giveUpRoom()
+            releaseReservation()
             return nil
         }
         let reservation: MemoryReservation?

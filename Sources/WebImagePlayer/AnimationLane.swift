@@ -36,7 +36,7 @@ final class AnimationLane: Sendable {
     /// Counts a pool that starts or stops playing.
     func setPlaying(_ isPlaying: Bool) {
         state.withLock { $0.playingCount += isPlaying ? 1 : -1 }
-        guard let gradual = decoder as? any GradualAnimation else { return }
+        guard let gradual = decoder as? any StepwiseAnimation else { return }
         if isPlaying { gradual.beginPlaying() } else { gradual.endPlaying() }
     }
 
@@ -48,7 +48,7 @@ final class AnimationLane: Sendable {
         queue.submit(priority: .high) { [self] in
             let isPlaying = state.withLock { $0.playingCount > 0 }
             // Other implementations than this library's may release everything.
-            guard isUnused(), !isPlaying || decoder is any GradualAnimation else { return }
+            guard isUnused(), !isPlaying || decoder is any StepwiseAnimation else { return }
             decoder.releaseDecoder()
             // While a player plays, the buffers for its next frame stay.
             let charge = state.withLock { $0.playingCount > 0 ? nil : $0.charge.take() }

@@ -66,8 +66,8 @@ public struct SVGCoder: ImageCoder {
         var metadata = ImageAssembler.metadata(properties, plan, options)
         metadata.isVector = true
         // Drawings have 8 bits.
-        let isWide = options.pixelFormat == .rgbaHalfPremultiplied
-        let result = isWide ? try bitmap.converted(to: .rgbaHalfPremultiplied) : bitmap
+        let isHighBitDepth = options.pixelFormat == .rgbaHalfPremultiplied
+        let result = isHighBitDepth ? try bitmap.converted(to: .rgbaHalfPremultiplied) : bitmap
         return Image(bitmap: result, scale: options.scaleFactor, metadata: metadata, decodeOptions: options)
     }
 

@@ -20,7 +20,7 @@ struct SVGScreening {
     /// The number of elements of the document.
     private(set) var elementCount = 0
     /// A Boolean value that indicates whether the current attributes belong to an image.
-    private var isPicture = false
+    private var isImage = false
     /// For each open element, whether it is a style sheet.
     private var open: [Bool] = []
     /// The text of the open style sheet; librsvg reads each sheet separately.
@@ -68,7 +68,7 @@ struct SVGScreening {
         switch event {
         case .open(let name):
             elementCount += 1
-            isPicture = name.elementsEqual("image".utf8) || name.elementsEqual("feImage".utf8)
+            isImage = name.elementsEqual("image".utf8) || name.elementsEqual("feImage".utf8)
             open.append(name.elementsEqual("style".utf8))
         case .close:
             guard open.popLast() == true else { return }
@@ -137,7 +137,7 @@ struct SVGScreening {
             }
             var inner = SVGScreening(limits: limits, level: level + 1, decodedByteCount: decodedByteCount)
             // Other elements would make it a part of this drawing, at its size; browsers do not support that.
-            guard isPicture else { throw WebImageError(.badImageData, "it embeds a document outside an image element") }
+            guard isImage else { throw WebImageError(.badImageData, "it embeds a document outside an image element") }
             let screened = try inner.screen(picture)
             // An embedded document cannot be edited, because it is encoded in a URL.
             guard screened == picture else { throw WebImageError(.badImageData, "a nested image is damaged") }

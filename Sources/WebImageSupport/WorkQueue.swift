@@ -5,7 +5,7 @@ import Glibc
 /// cooperative threads.
 ///
 /// Threads start when they are first needed and sleep while there is nothing to do. Submitting costs a lock, and a wake-up if a
-/// thread sleeps. If the system cannot create a thread for a queue, the fallback thread (``WorkRelief``) runs its jobs.
+/// thread sleeps. If the system cannot create a thread for a queue, the fallback thread (``FallbackThreads``) runs its jobs.
 @usableFromInline
 package final class WorkQueue: Sendable {
     /// The order of waiting jobs of one priority.

@@ -48,14 +48,14 @@ public struct TIFFCoder: ImageCoder {
             let rows: any ScanlineSource
             if let pixels {
                 properties.isHighDynamicRange = try Self.isBrighterThanWhite(file, pixels, options.limits)
-                let keepsAll = options.keepsWidePixels && properties.isWide
+                let keepsAll = options.keepsHighBitDepth && properties.isHighBitDepth
                 // Linear light, whose dark tones are close together, is converted before it is rounded.
                 let mayBeLight = pixels.isLight || pixels.isFloat && file.info.icc != nil
                 rows = try TIFFRowReader(
                     file,
                     pixels: pixels,
                     limits: options.limits,
-                    isWide: keepsAll || pixels.model == .lab && pixels.bits > 8 || properties.isHighDynamicRange
+                    isHighBitDepth: keepsAll || pixels.model == .lab && pixels.bits > 8 || properties.isHighDynamicRange
                         || mayBeLight
                 )
             } else {
@@ -86,7 +86,7 @@ public struct TIFFCoder: ImageCoder {
         _ limits: ImageLimits
     ) throws(WebImageError) -> Bool {
         guard pixels.isFloat, pixels.model != .cmyk else { return false }
-        let rows = try TIFFRowReader(file, pixels: pixels, limits: limits, isWide: true)
+        let rows = try TIFFRowReader(file, pixels: pixels, limits: limits, isHighBitDepth: true)
         let row = try ScratchBuffer(byteCount: rows.width * 16)
         for _ in 0..<rows.height {
             try rows.readRows(1, into: row.base, bytesPerRow: rows.width * 16)

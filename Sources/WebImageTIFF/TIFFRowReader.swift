@@ -17,7 +17,7 @@ final class TIFFRowReader: ScanlineSource {
     private let pixels: TIFFPixels
     private let samples: TIFFSamples
     private let lab: LabTransform?
-    private let wideColors: TIFFWideColors?
+    private let wideColors: TIFFHighBitDepthColors?
     /// The buffer for one row of each plane, or for a row of tiles of each plane.
     private let raw: ScratchBuffer
     private let planeBytes: Int
@@ -28,9 +28,10 @@ final class TIFFRowReader: ScanlineSource {
     /// The index of the row of tiles in the buffer.
     private var band = -1
 
-    /// - Parameter isWide: return samples at full precision, as floats.
+    /// - Parameter isHighBitDepth: return samples at full precision, as floats.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
-    init(_ file: TIFFFile, pixels: TIFFPixels, limits: ImageLimits, isWide: Bool = false) throws(WebImageError) {
+    init(_ file: TIFFFile, pixels: TIFFPixels, limits: ImageLimits, isHighBitDepth: Bool = false) throws(WebImageError)
+    {
         self.file = file
         self.limits = limits
         self.pixels = pixels
@@ -38,16 +39,16 @@ final class TIFFRowReader: ScanlineSource {
         height = file.height
         let block = try TIFFBlock(file.info, pixels, limits)
         samples = TIFFSamples(pixels, file.info)
-        lab = pixels.model == .lab && !isWide ? try LabTransform() : nil
+        lab = pixels.model == .lab && !isHighBitDepth ? try LabTransform() : nil
         let profile = pixels.model == .lab ? nil : file.colorProfile(limits)
-        wideColors = isWide ? try TIFFWideColors(pixels.model, profile) : nil
-        color = isWide && pixels.isLight ? SourceColor(primaries: 1, transferCharacteristics: 8) : nil
+        wideColors = isHighBitDepth ? try TIFFHighBitDepthColors(pixels.model, profile) : nil
+        color = isHighBitDepth && pixels.isLight ? SourceColor(primaries: 1, transferCharacteristics: 8) : nil
         colorProfile = wideColors?.isFinal == true || pixels.isLight ? nil : profile
-        layout = isWide ? .rgbaFloat : pixels.layout(hasProfile: colorProfile != nil)
+        layout = isHighBitDepth ? .rgbaFloat : pixels.layout(hasProfile: colorProfile != nil)
         planeBytes = block.planeBytes
         raw = try ScratchBuffer(byteCount: block.byteCount)
         componentCount = pixels.channels.count + (pixels.model == .palette ? 2 : 0)
-        components = try ScratchBuffer(byteCount: isWide ? 1 : width * componentCount)
+        components = try ScratchBuffer(byteCount: isHighBitDepth ? 1 : width * componentCount)
     }
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
@@ -57,7 +58,7 @@ final class TIFFRowReader: ScanlineSource {
         for index in 0..<count {
             let output = base + index * bytesPerRow
             if let wideColors {
-                try readWideRow(wideColors, into: output.assumingMemoryBound(to: Float.self))
+                try readHighBitDepthRow(wideColors, into: output.assumingMemoryBound(to: Float.self))
             } else if isDirect {
                 try readRow(nextRow, into: output, plane: 0)
             } else {
@@ -140,8 +141,8 @@ final class TIFFRowReader: ScanlineSource {
         }
     }
 
-    private func readWideRow(
-        _ colors: TIFFWideColors,
+    private func readHighBitDepthRow(
+        _ colors: TIFFHighBitDepthColors,
         into row: UnsafeMutablePointer<Float>
     ) throws(WebImageError) {
         try forEachPiece { (offset, x, count) in

@@ -45,8 +45,8 @@ struct TIFFSamples {
         let tables = [info.palette.0, info.palette.1, info.palette.2].map { table -> [UInt16] in
             table.map { Array(UnsafeBufferPointer(start: $0, count: count)) } ?? [UInt16](repeating: 0, count: count)
         }
-        let isWide = tables.contains { $0.contains { $0 > 255 } }
-        return tables.map { $0.map { isWide ? UInt8((Int($0) * 255 + 32767) / 65535) : UInt8($0) } }
+        let isHighBitDepth = tables.contains { $0.contains { $0 > 255 } }
+        return tables.map { $0.map { isHighBitDepth ? UInt8((Int($0) * 255 + 32767) / 65535) : UInt8($0) } }
     }
 
     /// Converts a channel of some pixels. A palette index becomes three rows, `rowLength` apart.
@@ -64,7 +64,7 @@ struct TIFFSamples {
             return
         }
         let isOther = channel == pixels.alpha || pixels.hasSignedColors && channel > 0
-        guard !levels.isEmpty else { return convertWide(place, count, isOther, output) }
+        guard !levels.isEmpty else { return convertHighBitDepth(place, count, isOther, output) }
         (isOther ? otherLevels : levels).withUnsafeBufferPointer { levels in
             forEachNumber(place, count) { index, number in output[index] = levels[number] }
         }
@@ -106,7 +106,7 @@ struct TIFFSamples {
     }
 
     /// Converts wide samples: floating point from 0 to 1; 32-bit integers over their whole range.
-    private func convertWide(
+    private func convertHighBitDepth(
         _ place: Place,
         _ count: Int,
         _ isAlpha: Bool,

@@ -8,7 +8,7 @@ import WebImageGTK
 @MainActor
 final class Gallery {
     private let arguments: Arguments
-    private let list: PictureList
+    private let list: ImageList
     private let cache: ImageCache
     private let manager: WebImageManager
     private let application: UnsafeMutablePointer<GtkApplication>
@@ -17,7 +17,7 @@ final class Gallery {
 
     init?(_ arguments: Arguments) {
         self.arguments = arguments
-        list = PictureList(arguments.sources)
+        list = ImageList(arguments.sources)
         cache = arguments.cacheDirectory.map { ImageCache(directory: $0) } ?? .shared
         manager = WebImageManager(cache: cache)
         // Images come from untrusted sources. A decoder that hangs or crashes only fails its own image.

@@ -74,9 +74,9 @@ extension CacheCommand {
     private static func words(_ freshness: HTTPFreshness?) -> String {
         guard let freshness else { return "-" }
         guard let lifetime = freshness.lifetime else { return freshness.isFresh ? "fresh" : "needs revalidation" }
-        if freshness.isFresh { return "fresh for \(TimeWords.describe(lifetime - freshness.age))" }
+        if freshness.isFresh { return "fresh for \(DurationFormat.describe(lifetime - freshness.age))" }
         if freshness.age < lifetime { return "needs revalidation" }
-        return "stale for \(TimeWords.describe(freshness.age - lifetime))"
+        return "stale for \(DurationFormat.describe(freshness.age - lifetime))"
     }
 
     static func list(_ cache: DiskCache, json: Bool) -> Int32 {

@@ -180,7 +180,7 @@ struct Session: Sendable {
         self.common = common
         DecodedMemoryBudget.shared.byteLimit = common.memoryBudget
         cache = common.usesCache ? common.makeCache() : nil
-        manager = common.makeManager(cache ?? NoCache.shared)
+        manager = common.makeManager(cache ?? NullCache.shared)
         manager.decoding = common.decoding
         common.decoding.isolation?.prepare()
         // Without a cache, no cache policy applies.
@@ -219,8 +219,8 @@ struct Session: Sendable {
 }
 
 /// A cache that stores nothing, for `--no-cache`.
-final class NoCache: ImageCaching {
-    static let shared = NoCache()
+final class NullCache: ImageCaching {
+    static let shared = NullCache()
 
     private final class Done: WebImageOperation {
         func cancel() {}

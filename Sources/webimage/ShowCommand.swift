@@ -26,7 +26,7 @@ enum ShowCommand: Command {
         let common = try CommonOptions(arguments)
         guard !arguments.positional.isEmpty else { throw UsageError("no source given") }
         let sources = arguments.positional
-        let canvas = try PictureCanvas(arguments, namesPictures: sources.count > 1)
+        let canvas = try ImageCanvas(arguments, namesImages: sources.count > 1)
         let (named, session) = try await blocking { (try sources.map { try Source($0) }, Session(common)) }
         let display = ProgressDisplay(total: named.count, isEnabled: !common.isQuiet)
         var failures = 0
@@ -75,21 +75,21 @@ enum ShowCommand: Command {
 }
 
 /// The drawing area and settings of `show`.
-private struct PictureCanvas: Sendable {
+private struct ImageCanvas: Sendable {
     private let screen = TerminalScreen.standardOutput
     private let size: [Int]?
     private let usesSymbols: Bool
     private let loopCount: Int?
-    private let namesPictures: Bool
+    private let namesImages: Bool
     private let firstFrameOnly: Bool
     /// The available pixels.
     private var box = ImageSize(width: 1, height: 1)
 
-    init(_ arguments: ParsedArguments, namesPictures: Bool) throws {
+    init(_ arguments: ParsedArguments, namesImages: Bool) throws {
         usesSymbols = arguments.has("--symbols")
         loopCount = try arguments.integer("--loops", in: 0...65_535)
         size = try arguments.value("--size").map(Self.size)
-        self.namesPictures = namesPictures
+        self.namesImages = namesImages
         firstFrameOnly = arguments.has("--first-frame") || !screen.canPlay
         let grid = try painter().grid
         guard !grid.isTooBig else {
@@ -113,7 +113,7 @@ private struct PictureCanvas: Sendable {
             screen,
             size: size.map { ($0[0], $0[1]) },
             usesSymbols: usesSymbols,
-            namesPictures: namesPictures
+            namesImages: namesImages
         )
     }
 
@@ -131,7 +131,7 @@ private struct PictureCanvas: Sendable {
 
     /// Draws the image, and plays an animation to its end; false if writing failed.
     func show(_ image: Image, _ source: Source) async throws -> Bool {
-        let (canvas, name) = (self, namesPictures ? source.shortText + "\n" : "")
+        let (canvas, name) = (self, namesImages ? source.shortText + "\n" : "")
         return try await blocking {
             let painter = try canvas.painter()
             Terminal.print(name)

@@ -18,12 +18,12 @@ final class TerminalPainter {
     /// - Parameters:
     ///   - size: The columns and rows that images fill; nil for the whole terminal, in which small images are not enlarged.
     ///   - usesSymbols: True to draw in character cells even if graphics are available.
-    ///   - namesPictures: True if a line is needed for a name.
+    ///   - namesImages: True if a line is needed for a name.
     init(
         _ screen: TerminalScreen,
         size: (columns: Int, rows: Int)?,
         usesSymbols: Bool,
-        namesPictures: Bool
+        namesImages: Bool
     ) throws {
         let environment = screen.usesSequences ? environ : nil
         // Only terminals get graphics: for a file, the terminal type is unknown.
@@ -39,7 +39,7 @@ final class TerminalPainter {
             (grid.columns, grid.rows) = (size.columns, size.rows)
         } else {
             // Leaves a line for the cursor, or for the prompt after it.
-            grid.rows = max(grid.rows - (namesPictures ? 2 : 1), 1)
+            grid.rows = max(grid.rows - (namesImages ? 2 : 1), 1)
         }
         if !isGraphics { grid = grid.forSymbols }
         self.grid = size == nil ? grid.bounded : grid
@@ -47,8 +47,8 @@ final class TerminalPainter {
 
     deinit { webimage_chafa_close(chafa) }
 
-    func layout(of bitmap: Bitmap) -> PictureLayout {
-        PictureLayout(width: bitmap.width, height: bitmap.height, in: grid, isGraphics: isGraphics, fills: fills)
+    func layout(of bitmap: Bitmap) -> ImageLayout {
+        ImageLayout(width: bitmap.width, height: bitmap.height, in: grid, isGraphics: isGraphics, fills: fills)
     }
 
     /// Returns the bytes that draw an image at the cursor. Afterwards the cursor is after the last cell with symbols, and undefined
@@ -64,7 +64,7 @@ final class TerminalPainter {
         return padded.withUnsafeBytes { draw($0, layout.width * 4, hasAlpha: true, layout) }
     }
 
-    private func draw(_ bytes: UnsafeRawBufferPointer, _ bytesPerRow: Int, hasAlpha: Bool, _ layout: PictureLayout)
+    private func draw(_ bytes: UnsafeRawBufferPointer, _ bytesPerRow: Int, hasAlpha: Bool, _ layout: ImageLayout)
         -> [UInt8]
     {
         var count = 0
@@ -86,7 +86,7 @@ final class TerminalPainter {
     }
 
     /// Returns the image at the top left of transparent BGRA pixels.
-    private static func pad(_ bitmap: Bitmap, to layout: PictureLayout) -> [UInt8] {
+    private static func pad(_ bitmap: Bitmap, to layout: ImageLayout) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: layout.width * layout.height * 4)
         let (width, height) = (min(bitmap.width, layout.width), min(bitmap.height, layout.height))
         bitmap.withUnsafeBytes { bytes in

@@ -329,7 +329,7 @@ import WebImage
         _ = await cache.diskData(forKey: "new")
         await wait(while: cache.diskStatistics.expiredCount == 0)
         #expect(cache.diskCache.entries().map(\.key) == ["new"])
-        let never = CacheUpkeep.nextExpiry(after: clock.source, make { $0.expiryInterval = 0 }.config)
+        let never = CacheMaintenance.nextExpiry(after: clock.source, make { $0.expiryInterval = 0 }.config)
         #expect(never == .max)
     }
 

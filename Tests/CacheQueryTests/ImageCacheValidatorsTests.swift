@@ -33,13 +33,13 @@ import WebImage
         return request
     }
 
-    private func query(_ cache: any ImageCaching, _ key: String? = nil) async -> KnownValidators? {
+    private func query(_ cache: any ImageCaching, _ key: String? = nil) async -> CachedValidators? {
         await withCheckedContinuation { continuation in
             cache.queryValidators(forKey: key ?? self.key, priority: .normal) { continuation.resume(returning: $0) }
         }
     }
 
-    private func number(_ known: KnownValidators?) -> Int? { StoredRecords.number(of: known?.validators) }
+    private func number(_ known: CachedValidators?) -> Int? { StoredRecords.number(of: known?.validators) }
 
     @Test func `A store, an amendment and a removal are known at once, before anything is written`() async {
         let disk = FakeDisk()
@@ -53,8 +53,8 @@ import WebImage
         #expect(number(cache.knownValidators(forKey: key)) == 2)
         #expect(number(await query(cache)) == 2)
         cache.amend(validators: nil, forKey: key)
-        #expect(cache.knownValidators(forKey: key) == KnownValidators(validators: nil))
-        #expect(await query(cache) == KnownValidators(validators: nil))
+        #expect(cache.knownValidators(forKey: key) == CachedValidators(validators: nil))
+        #expect(await query(cache) == CachedValidators(validators: nil))
         cache.removeImage(forKey: key, from: .disk, completion: nil)
         #expect(cache.knownValidators(forKey: key) == nil)
         #expect(await query(cache) == nil)
@@ -68,7 +68,7 @@ import WebImage
     @Test func `Synchronous stores and removals are known, too, and memory alone changes nothing`() async {
         let cache = make()
         cache.storeDataToDisk(data, forKey: key)
-        #expect(cache.knownValidators(forKey: key) == KnownValidators(validators: nil))
+        #expect(cache.knownValidators(forKey: key) == CachedValidators(validators: nil))
         cache.removeImageFromMemory(forKey: key)
         cache.storeToMemory(FakeCoder.image(), forKey: key)
         await cache.removeImage(forKey: key, from: .memory)
@@ -86,7 +86,7 @@ import WebImage
     @Test func `A read leaves what it found, and what it did not find`() async {
         await withCheckedContinuation { continuation in make().store(request(3)) { continuation.resume() } }
         let hash = data.contentHash
-        let expected = KnownValidators(validators: StoredRecords.validators(3), contentHash: hash)
+        let expected = CachedValidators(validators: StoredRecords.validators(3), contentHash: hash)
         let caches = (0..<4).map { _ in make() }
         for cache in caches { #expect(cache.knownValidators(forKey: key) == nil) }
         #expect(caches[0].diskEntry(forKey: key)?.data == data)
@@ -226,7 +226,7 @@ import WebImage
         let cache = disk.cache { $0.maxConcurrentDiskOperations = 1 }
         let held = Answers<CachedImageData?>()
         cache.queryDisk(forKey: "other", priority: .normal) { held.note($0) }
-        let answers = Answers<KnownValidators?>()
+        let answers = Answers<CachedValidators?>()
         let query = cache.queryValidators(forKey: key, priority: .low) { answers.note($0) }
         (query as? any ImageLoaderOperation)?.setPriority(.high)
         query.cancel()

@@ -142,7 +142,7 @@ struct WorkerPoolTests {
         #expect(await settle(pool) { $0 == (1, 1) })
         pool.prepare()
         let walls = try #require(pool.walls)
-        #expect(walls.hasSeccomp && walls.threads == 1 && walls.version == WorkerWalls.version && !walls.readsFonts)
+        #expect(walls.hasSeccomp && walls.threads == 1 && walls.version == WorkerSandbox.version && !walls.readsFonts)
         #expect(try await decode(pool))
         #expect(has(pool, 1, 1))
     }

@@ -94,7 +94,7 @@ import Testing
         var options = ImageDecodeOptions()
         options.limits.maximumScanCount = 3
         let data = try data("many-scans")
-        let decoder = ArrivingJPEG(options: options)
+        let decoder = IncrementalJPEG(options: options)
         let error = #expect(throws: WebImageError.self) { try decoder.advance(data, isFinished: true) }
         #expect(error?.limit?.name == "maximumScanCount")
     }

@@ -118,7 +118,7 @@ import Testing
 
     @Test func `Scans of a JPEG that arrive are read as long as there is time`() throws {
         let data = try Fixtures.data("JPEG/many-scans.jpg")
-        let picture = ArrivingJPEG(options: .init())
+        let picture = IncrementalJPEG(options: .init())
         picture.limit(to: DecodeDeadline(seconds: 1e6))
         #expect(try picture.advance(data.prefix(data.count / 2), isFinished: false))
         picture.limit(to: DecodeDeadline(seconds: 0))

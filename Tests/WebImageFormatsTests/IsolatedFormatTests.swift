@@ -93,7 +93,7 @@ struct IsolatedFormatTests {
     @Test func `The workers have all walls, and one thread when they are put up`() async throws {
         for kind in WorkerKind.allCases {
             let isolation = isolation
-            let walls = try await Self.onThread { () -> WorkerWalls in
+            let walls = try await Self.onThread { () -> WorkerSandbox in
                 try WorkerProcess(
                     WorkerProgram(path: DecoderProgram.path),
                     kind,
@@ -101,7 +101,7 @@ struct IsolatedFormatTests {
                 )
                 .walls
             }
-            #expect(walls.hasSeccomp && walls.threads == 1 && walls.version == WorkerWalls.version)
+            #expect(walls.hasSeccomp && walls.threads == 1 && walls.version == WorkerSandbox.version)
             let hasLandlock = access("/sys/kernel/security/landlock", F_OK) == 0 || walls.landlock > 0
             #expect(walls.readsFonts == (kind == .fonts && hasLandlock))
         }

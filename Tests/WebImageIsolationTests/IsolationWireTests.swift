@@ -58,7 +58,7 @@ import Testing
         return [
             IsolationReply(id: 1, answer: .properties(properties)),
             IsolationReply(id: 2, answer: .need(DecodeMemoryNeed(outputByteCount: 5, workingByteCount: 6))),
-            IsolationReply(id: 3, answer: .image(IsolatedPicture(image))),
+            IsolationReply(id: 3, answer: .image(IsolatedImage(image))),
             IsolationReply(id: 4, answer: .animation(frameCount: 3, loopCount: 0, durations: [1, 2, 3])),
             IsolationReply(id: 5, answer: .failure(.limitExceeded("maximumPixelCount", allowed: 5, required: 6))),
         ]
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test func `Walls that hold not all of a worker are no walls`() {
-        var walls = WorkerWalls()
+        var walls = WorkerSandbox()
         walls.hasSeccomp = true
         #expect(walls.problem == nil)
         for (change, problem) in Self.gaps {
@@ -167,18 +167,18 @@ import Testing
         }
     }
 
-    private static let gaps: [(@Sendable (inout WorkerWalls) -> Void, String)] = [
+    private static let gaps: [(@Sendable (inout WorkerSandbox) -> Void, String)] = [
         ({ $0.hasSeccomp = false }, "seccomp"), ({ $0.threads = 2 }, "2 threads"), ({ $0.threads = 0 }, "/proc"),
         ({ $0.isBounded = false }, "/proc"), ({ $0.version -= 1 }, "version"),
     ]
 
     @Test func `What a worker says of its walls comes out as it went in`() throws {
-        var walls = WorkerWalls()
+        var walls = WorkerSandbox()
         (walls.hasSeccomp, walls.landlock, walls.readsFonts, walls.threads) = (true, 7, true, 2)
         walls.isBounded = false
-        #expect(try walls.message.withUnsafeBytes { try WorkerWalls($0) } == walls)
+        #expect(try walls.message.withUnsafeBytes { try WorkerSandbox($0) } == walls)
         for count in 0..<walls.message.count {
-            #expect(walls.message.prefix(count).withUnsafeBytes { try? WorkerWalls($0) } == nil)
+            #expect(walls.message.prefix(count).withUnsafeBytes { try? WorkerSandbox($0) } == nil)
         }
     }
 

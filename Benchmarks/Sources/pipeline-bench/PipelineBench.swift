@@ -32,7 +32,7 @@ struct PipelineRun: Sendable {
     /// Loads under way at once: six that are downloaded, eight that wait and two at work, as many as in the C program.
     static let width = 16
 
-    let manager = WebImageManager(cache: NoCache(), loader: WebImageDownloader())
+    let manager = WebImageManager(cache: NullCache(), loader: WebImageDownloader())
     let context: WebImageContext
     let encodeOptions: ImageEncodeOptions
     let directory: String
@@ -94,7 +94,7 @@ private final class Counter: Sendable {
 }
 
 /// A cache that holds nothing.
-final class NoCache: ImageCaching {
+final class NullCache: ImageCaching {
     private final class Done: WebImageOperation {
         func cancel() {}
         var isCancelled: Bool { false }

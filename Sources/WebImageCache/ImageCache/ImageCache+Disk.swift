@@ -142,7 +142,7 @@ extension ImageCache {
         guard !key.isEmpty else { return nil }
         let (own, generation) = readSettled(key, { diskCache.entry(forKey: key) }, { $0.entry })
         let entry = own ?? readForeignEntry(forKey: key)
-        learn(entry.map { KnownValidators($0) }, forKey: key, since: generation)
+        learn(entry.map { CachedValidators($0) }, forKey: key, since: generation)
         return entry
     }
 

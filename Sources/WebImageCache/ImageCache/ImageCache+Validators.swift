@@ -4,7 +4,7 @@ extension ImageCache {
     /// or removed by another process.
     ///
     /// Any thread. Cost: about 0.1 µs.
-    public func knownValidators(forKey key: String) -> KnownValidators? {
+    public func knownValidators(forKey key: String) -> CachedValidators? {
         key.isEmpty ? nil : known.withLock { $0.find(key) }
     }
 
@@ -15,16 +15,16 @@ extension ImageCache {
     public func queryValidators(
         forKey key: String,
         priority: LoadPriority,
-        completion: @escaping @Sendable (KnownValidators?) -> Void
+        completion: @escaping @Sendable (CachedValidators?) -> Void
     ) -> any WebImageOperation {
         DiskQuery(on: diskQueue, priority, completion) { self.readValidators(forKey: key) }
     }
 
     /// Returns the validators of an entry, whether it is already on disk or still pending. Blocks.
-    package func readValidators(forKey key: String) -> KnownValidators? {
+    package func readValidators(forKey key: String) -> CachedValidators? {
         guard !key.isEmpty else { return nil }
         let (own, generation) = readDetails(forKey: key)
-        let found = (own ?? readForeignEntry(forKey: key)).map { KnownValidators($0) }
+        let found = (own ?? readForeignEntry(forKey: key)).map { CachedValidators($0) }
         learn(found, forKey: key, since: generation)
         return found
     }
@@ -42,12 +42,12 @@ extension ImageCache {
     func forgetStored(_ entry: CachedImageData, forKey key: String) {
         known.withLock { known in
             // A newer entry may be pending.
-            if known.find(key) == KnownValidators(entry) { known.set(nil, forKey: key) }
+            if known.find(key) == CachedValidators(entry) { known.set(nil, forKey: key) }
         }
     }
 
     /// Remembers the validators of an entry that was read (nil: there is no entry), unless the key has a newer generation.
-    func learn(_ found: KnownValidators?, forKey key: String, since generation: Generation) {
+    func learn(_ found: CachedValidators?, forKey key: String, since generation: Generation) {
         let name = MemoryCacheKey(key)
         writes.withLock { writes in
             guard writes.generations.isCurrent(generation, of: name) else { return }
@@ -61,7 +61,7 @@ extension ImageCache {
         known.withLock { known in
             switch work {
             case .store(let picture):
-                known.set(replacing ? KnownValidators(picture.content) : nil, forKey: key)
+                known.set(replacing ? CachedValidators(picture.content) : nil, forKey: key)
             case .amend(let amendment):
                 known.amend(amendment, forKey: key)
             case .remove:

@@ -26,7 +26,7 @@ public final class ImageCache: ImageCaching {
 
     var state: Lock<State> { upkeep.state }
     var writes: Lock<WriteBehindQueue> { upkeep.writes }
-    var known: Lock<KnownValidatorsTable> { upkeep.known }
+    var known: Lock<CachedValidatorsTable> { upkeep.known }
     /// The budget of this cache; nil for that of the process.
     let decodeBudget = Lock<DecodedMemoryBudget?>(nil)
     /// The memory budget that limits decodes for this cache.
@@ -36,7 +36,7 @@ public final class ImageCache: ImageCaching {
     /// Encodes images that are stored without a coder and without bytes; if nil, those stay only in memory.
     let coder: (any ImageCoder)?
     let clock: ClockSource
-    let upkeep: CacheUpkeep
+    let upkeep: CacheMaintenance
 
     /// Creates a cache with a separate directory, created if needed: `namespace` in `directory`.
     ///
@@ -85,7 +85,7 @@ public final class ImageCache: ImageCaching {
         memoryCache = config.makeMemoryCache?(config) ?? MemoryCache()
         let diskQueue = diskQueue ?? WorkQueue(name: "cache-disk", width: config.maxConcurrentDiskOperations)
         self.diskQueue = diskQueue
-        upkeep = CacheUpkeep(
+        upkeep = CacheMaintenance(
             memoryCache: memoryCache,
             diskCache: diskCache,
             config: config,
@@ -109,7 +109,7 @@ public final class ImageCache: ImageCaching {
             var (isOtherInterval, isOtherPlace) = (false, false)
             var applied = state.withLock { state -> (ImageCacheConfig, UInt64) in
                 if state.config.expiryInterval != newValue.expiryInterval {
-                    state.nextExpiry = CacheUpkeep.nextExpiry(after: clock, newValue)
+                    state.nextExpiry = CacheMaintenance.nextExpiry(after: clock, newValue)
                     isOtherInterval = true
                 }
                 isOtherPlace = state.config.readOnlyDirectories != newValue.readOnlyDirectories

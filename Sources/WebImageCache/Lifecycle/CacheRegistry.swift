@@ -3,7 +3,7 @@ package final class CacheRegistry: Sendable {
     package static let shared = CacheRegistry()
 
     private struct State {
-        var entries: [@Sendable () -> CacheUpkeep?] = []
+        var entries: [@Sendable () -> CacheMaintenance?] = []
         var isTerminating = false
         var isDone = false
     }
@@ -15,14 +15,14 @@ package final class CacheRegistry: Sendable {
     init(clock: ClockSource = .system) { self.clock = clock }
 
     /// Adds a cache; it is removed when it is deallocated.
-    func add(_ upkeep: CacheUpkeep) {
+    func add(_ upkeep: CacheMaintenance) {
         state.withLock { state in
             state.entries.removeAll { $0() == nil }
             state.entries.append { [weak upkeep] in upkeep }
         }
     }
 
-    package var upkeeps: [CacheUpkeep] { state.withLock { $0.entries.compactMap { $0() } } }
+    package var upkeeps: [CacheMaintenance] { state.withLock { $0.entries.compactMap { $0() } } }
 
     /// The length of the list, including released caches.
     var entryCount: Int { state.withLock { $0.entries.count } }

@@ -1,7 +1,7 @@
 /// Decides which entries of the memory cache are evicted.
 ///
 /// Scrolling back and forth needs one ``EvictionRule``, popularity and one-pass scans the other. A duel of both on a sample of the
-/// keys (``EvictionDuel``) selects the rule in force. Entries store the data for both.
+/// keys (``SetDueling``) selects the rule in force. Entries store the data for both.
 ///
 /// A pure state machine over entry numbers. A request costs some tens of nanoseconds and allocates nothing; choosing a victim
 /// examines 32 entries. An entry takes 48 bytes here and 16 to 32 in the sketch; the duel takes at most 150 KB.
@@ -9,7 +9,7 @@ struct EvictionPolicy: ~Copyable {
     var limits: EvictionLimits
     private var slab = EvictionSlab(seed: 1)
     private var sketch = FrequencySketch(capacity: 64)
-    private var duel = EvictionDuel()
+    private var duel = SetDueling()
     /// Before the first eviction, a duel has no effect and is skipped.
     private var hasEvicted = false
     /// The number of requests since the last insertion.

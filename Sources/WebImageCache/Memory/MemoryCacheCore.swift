@@ -28,7 +28,7 @@ final class MemoryCacheCore: @unchecked Sendable {
     private static let maximumCost = 1 << 40
 
     private let writers: Lock<Writers>
-    private let stripes = ReaderStripes()
+    private let stripes = StripedReaderLock()
     private let table: UnsafeMutablePointer<CacheTable<Image>>
 
     init(limits: EvictionLimits, usesWeakCache: Bool) {
@@ -75,7 +75,7 @@ final class MemoryCacheCore: @unchecked Sendable {
 
     /// Reports the hits of a stripe, whose lock is held, to the policy.
     @inline(never)
-    private func learn(from stripe: ReaderStripes.Stripe) {
+    private func learn(from stripe: StripedReaderLock.Stripe) {
         // Never waits: the owner of the writers' lock may be waiting for this stripe.
         writers.withLockIfFree { writers in
             stripe.takeHits { writers.policy.touch($0) }

@@ -111,12 +111,12 @@ package struct PendingImage: Sendable {
     }
 }
 
-extension KnownValidators {
+extension CachedValidators {
     /// Returns the validators after a change of the entry.
-    func amended(by amendment: EntryAmendment?) -> KnownValidators {
+    func amended(by amendment: EntryAmendment?) -> CachedValidators {
         guard let changed = amendment?.applied(to: contentHash).validators else { return self }
         // The data that the hash belonged to is no longer available for a check.
         let isLost = validators?.receivedHash != nil && changed?.receivedHash == nil
-        return KnownValidators(validators: changed, contentHash: isLost ? nil : contentHash)
+        return CachedValidators(validators: changed, contentHash: isLost ? nil : contentHash)
     }
 }

@@ -4,7 +4,7 @@ package import FoundationEssentials
 ///
 /// Holds the encoded bytes and one canvas, independent of the number of frames. When frames are not requested in order, it also caches canvases at
 /// other frames, of at most 32 MiB together. Frames are drawn one at a time; concurrent requests wait.
-package final class ComposedAnimation: GradualAnimation {
+package final class ComposedAnimation: StepwiseAnimation {
     /// Decodes the stored pixels of one frame's rectangle.
     package typealias Decode = @Sendable (_ index: Int) throws(WebImageError) -> Bitmap
 
@@ -13,14 +13,14 @@ package final class ComposedAnimation: GradualAnimation {
 
     package let animatedImageData: Data?
     package let loopCount: Int
-    private let script: CompositionScript
+    private let script: CompositionPlan
     private let properties: ImageProperties
     private let plan: DecodePlan
     private let options: ImageDecodeOptions
     private let decode: Decode
     private let decoderByteCount: Int
     // Held while a frame is drawn: the next one is drawn over its result.
-    private let painter: Lock<CanvasPainter>
+    private let painter: Lock<FrameCompositor>
     /// The number of players. This lock is only held briefly.
     private let playerCount = Lock(0)
 
@@ -48,13 +48,13 @@ package final class ComposedAnimation: GradualAnimation {
         try options.limits.check(decodedByteCount: canvasByteCount)
         animatedImageData = data
         loopCount = properties.loopCount
-        script = CompositionScript(
+        script = CompositionPlan(
             width: properties.width,
             height: properties.height,
             frames: options.decodeFirstFrameOnly ? Array(frames.prefix(1)) : frames
         )
         let room = options.limits.maximumDecodedByteCount - canvasByteCount
-        painter = Lock(CanvasPainter(script, byteCount: min(Self.shelfByteCount, room)))
+        painter = Lock(FrameCompositor(script, byteCount: min(Self.shelfByteCount, room)))
         self.properties = properties
         self.options = options
         self.decode = decode
@@ -84,9 +84,9 @@ package final class ComposedAnimation: GradualAnimation {
             try picture(of: index, by: &painter, while: goesOn)
         }
         guard let pixels else { return nil }
-        let isWide = options.pixelFormat == .rgbaHalfPremultiplied
+        let isHighBitDepth = options.pixelFormat == .rgbaHalfPremultiplied
         return Image(
-            bitmap: isWide ? try pixels.converted(to: .rgbaHalfPremultiplied) : pixels,
+            bitmap: isHighBitDepth ? try pixels.converted(to: .rgbaHalfPremultiplied) : pixels,
             scale: options.scaleFactor,
             metadata: metadata,
             decodeOptions: options
@@ -95,7 +95,7 @@ package final class ComposedAnimation: GradualAnimation {
 
     private func picture(
         of index: Int,
-        by painter: inout CanvasPainter,
+        by painter: inout FrameCompositor,
         while goesOn: () -> Bool
     ) throws(WebImageError) -> Bitmap? {
         try painter.head(for: index)

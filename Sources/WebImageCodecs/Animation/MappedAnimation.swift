@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 /// An animation that transforms the frames of another, each on request.
-package final class MappedAnimation: GradualAnimation {
+package final class MappedAnimation: StepwiseAnimation {
     let base: any AnimatedImageProvider
     /// Returns the memory cost of transforming one frame; nil if unknown.
     let need: (@Sendable () -> TransformMemoryNeed)?
@@ -35,8 +35,8 @@ package final class MappedAnimation: GradualAnimation {
         return try body(frame)
     }
 
-    package func beginPlaying() { (base as? any GradualAnimation)?.beginPlaying() }
-    package func endPlaying() { (base as? any GradualAnimation)?.endPlaying() }
+    package func beginPlaying() { (base as? any StepwiseAnimation)?.beginPlaying() }
+    package func endPlaying() { (base as? any StepwiseAnimation)?.endPlaying() }
 }
 
 extension AnimatedImage {

@@ -34,7 +34,7 @@ extension Image {
         )
         pixels = try pixels.upright(from: orientation)
         var metadata = metadata
-        if !options.keepsWidePixels, options.pixelFormat != .rgbaHalfPremultiplied {
+        if !options.keepsHighBitDepth, options.pixelFormat != .rgbaHalfPremultiplied {
             pixels = try pixels.with8Bits(of: metadata)
             metadata.isHighDynamicRange = false
         }
@@ -96,7 +96,7 @@ extension Image {
             copied()
         }
         let becomesHalf = options.pixelFormat == .rgbaHalfPremultiplied
-        if extent.bytesPerPixel > 4, !options.keepsWidePixels, !becomesHalf {
+        if extent.bytesPerPixel > 4, !options.keepsHighBitDepth, !becomesHalf {
             extent.bytesPerPixel = 4
             copied()
             // Opaque images then lose their alpha, which is another copy.

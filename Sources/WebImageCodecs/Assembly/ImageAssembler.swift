@@ -17,7 +17,7 @@ package enum ImageAssembler {
     ) throws(WebImageError) -> Image {
         let source = TimedRows.limiting(source, by: options.limits)
         if source.layout == .rgbaFloat {
-            return try makeImage(ofWide: source, properties: properties, plan: plan, options: options)
+            return try makeImage(ofHighBitDepth: source, properties: properties, plan: plan, options: options)
         }
         let wanted = options.pixelFormat == .rgbaHalfPremultiplied ? nil : options.pixelFormat
         let format = source.layout.hasAlpha ? .bgra8Premultiplied : wanted ?? .rgb8
@@ -34,9 +34,9 @@ package enum ImageAssembler {
         } else {
             try copy(source, into: sink)
         }
-        let isWide = options.pixelFormat == .rgbaHalfPremultiplied
+        let isHighBitDepth = options.pixelFormat == .rgbaHalfPremultiplied
         return Image(
-            bitmap: isWide ? try sink.bitmap.converted(to: .rgbaHalfPremultiplied) : sink.bitmap,
+            bitmap: isHighBitDepth ? try sink.bitmap.converted(to: .rgbaHalfPremultiplied) : sink.bitmap,
             scale: options.scaleFactor,
             metadata: metadata(properties, plan, options),
             decodeOptions: options
@@ -44,22 +44,22 @@ package enum ImageAssembler {
     }
 
     private static func makeImage(
-        ofWide source: any ScanlineSource,
+        ofHighBitDepth source: any ScanlineSource,
         properties: ImageProperties,
         plan: DecodePlan,
         options: ImageDecodeOptions
     ) throws(WebImageError) -> Image {
-        let converter = WideConverter(
+        let converter = HighBitDepthConverter(
             color: source.color,
             profile: source.colorProfile,
             limit: options.limits.maximumColorProfileByteCount,
             toneMaps: properties.isHighDynamicRange
         )
-        guard options.keepsWidePixels else {
+        guard options.keepsHighBitDepth else {
             let rows = try NarrowedRows(source, converter, hasAlpha: properties.hasAlpha)
             return try makeImage(from: rows, properties: properties, plan: plan, options: options)
         }
-        return try makeWideImage(
+        return try makeHighBitDepthImage(
             from: source,
             converter: converter,
             properties: properties,

@@ -60,9 +60,9 @@ package struct Resampler {
         let samples = columns.inputCount * channels
         let stride = (samples + 63) & ~63
         // Wide rows dominate the memory: fewer of them are read at a time, and fewer are buffered to be filtered together.
-        let isWide = samples * 2 * Self.lanes > Self.mostWaitingBytes
-        let blockRows = min(isWide ? Self.groupRows : Self.blockRows, rows.inputCount)
-        let together = isWide ? Self.lanes / 2 : Self.lanes
+        let isHighBitDepth = samples * 2 * Self.lanes > Self.mostWaitingBytes
+        let blockRows = min(isHighBitDepth ? Self.groupRows : Self.blockRows, rows.inputCount)
+        let together = isHighBitDepth ? Self.lanes / 2 : Self.lanes
         let input = try ScratchBuffer(byteCount: stride * blockRows)
         let floats = try ScratchBuffer(byteCount: Self.groupRows * min(Self.chunk, samples) * 4)
         // Rows missing in the last group have weight 0, but their values must not be NaN.

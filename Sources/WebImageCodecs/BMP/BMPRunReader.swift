@@ -57,7 +57,7 @@ final class BMPRunReader: ScanlineSource {
                 }
                 x += count
             case .move(let right, 0): x += right
-            case .move, .endOfRow, .endOfPicture: return
+            case .move, .endOfRow, .endOfImage: return
             }
         }
     }

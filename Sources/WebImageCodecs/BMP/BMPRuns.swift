@@ -18,7 +18,7 @@ package struct BMPRuns: Sendable {
         /// `count` pixels with a colour each, starting at the offset.
         case pixels(count: Int, at: Int)
         case endOfRow
-        case endOfPicture
+        case endOfImage
         case move(x: Int, y: Int)
     }
 
@@ -41,7 +41,7 @@ package struct BMPRuns: Sendable {
                 x += count
             case .endOfRow: (x, y) = (0, y + 1)
             case .move(let right, let down): (x, y) = (x + right, y + down)
-            case .endOfPicture: break walk
+            case .endOfImage: break walk
             }
             var isNewRow = false
             if case .endOfRow = command { isNewRow = true }
@@ -54,19 +54,19 @@ package struct BMPRuns: Sendable {
     /// Returns the command at an offset and the offset of the next; nil when it is incomplete.
     static func command(_ reader: ByteReader, _ offset: Int, _ header: BMPHeader) -> (Command, Int)? {
         guard let count = reader.byte(offset), let second = reader.byte(offset + 1) else { return nil }
-        let isWide = header.compression == .runs24
+        let isHighBitDepth = header.compression == .runs24
         if count > 0 {
-            guard !isWide || reader.slice(offset + 1, 3) != nil else { return nil }
-            return (.run(count: Int(count), at: offset + 1), offset + (isWide ? 4 : 2))
+            guard !isHighBitDepth || reader.slice(offset + 1, 3) != nil else { return nil }
+            return (.run(count: Int(count), at: offset + 1), offset + (isHighBitDepth ? 4 : 2))
         }
         switch second {
         case 0: return (.endOfRow, offset + 2)
-        case 1: return (.endOfPicture, offset + 2)
+        case 1: return (.endOfImage, offset + 2)
         case 2:
             guard let right = reader.byte(offset + 2), let down = reader.byte(offset + 3) else { return nil }
             return (.move(x: Int(right), y: Int(down)), offset + 4)
         default:
-            let length = header.compression == .runs4 ? (Int(second) + 1) / 2 : Int(second) * (isWide ? 3 : 1)
+            let length = header.compression == .runs4 ? (Int(second) + 1) / 2 : Int(second) * (isHighBitDepth ? 3 : 1)
             guard reader.slice(offset + 2, length) != nil else { return nil }
             // Padded to 16-bit words.
             return (.pixels(count: Int(second), at: offset + 2), offset + 2 + ((length + 1) & ~1))

@@ -9,6 +9,6 @@ extension GIFCoder: ProgressiveImageCoder {
     /// Rows appear from the top down, those of an interlaced frame at their final places. Once there are two complete frames, a preview has an
     /// ``Image/animation`` of all complete frames, unless only the first frame is requested.
     public func makeProgressiveDecoder(options: ImageDecodeOptions) -> any ProgressiveImageDecoder {
-        ArrivingPictureDecoder(ArrivingGIF(options: options), coder: self, options: options)
+        IncrementalImageDecoder(IncrementalGIF(options: options), coder: self, options: options)
     }
 }

@@ -9,6 +9,6 @@ extension JPEGCoder: ProgressiveImageCoder {
     /// A baseline image appears from the top down. An image with several scans appears as a whole once the first scan is complete, and improves with
     /// each. A preview of it costs about as much as decoding a baseline image of that size, without the entropy decoding.
     public func makeProgressiveDecoder(options: ImageDecodeOptions) -> any ProgressiveImageDecoder {
-        ArrivingPictureDecoder(ArrivingJPEG(options: options), coder: self, options: options)
+        IncrementalImageDecoder(IncrementalJPEG(options: options), coder: self, options: options)
     }
 }

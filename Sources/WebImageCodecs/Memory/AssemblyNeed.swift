@@ -29,8 +29,8 @@ package struct AssemblyNeed: Sendable, Hashable {
         plan: DecodePlan,
         options: ImageDecodeOptions
     ) {
-        if layout == .rgbaFloat, options.keepsWidePixels {
-            addWide(width: width, height: height, plan)
+        if layout == .rgbaFloat, options.keepsHighBitDepth {
+            addHighBitDepth(width: width, height: height, plan)
             return
         }
         var layout = layout
@@ -101,7 +101,7 @@ package struct AssemblyNeed: Sendable, Hashable {
         let plan = DecodePlan(width: output.width, height: output.height, orientation: .up, isThumbnail: false)
         var need = AssemblyNeed()
         if bytesPerPixel > 4 {
-            need.addWideResampler(width: input.width, height: input.height, plan)
+            need.addHighBitDepthResampler(width: input.width, height: input.height, plan)
         } else {
             need.addResampler(width: input.width, height: input.height, bytesPerPixel: bytesPerPixel, plan)
         }
@@ -114,14 +114,14 @@ package struct AssemblyNeed: Sendable, Hashable {
         output <= input ? 9 : 10 * ((output - 1) / max(input, 1) + 1)
     }
 
-    private mutating func addWide(width: Int, height: Int, _ plan: DecodePlan) {
+    private mutating func addHighBitDepth(width: Int, height: Int, _ plan: DecodePlan) {
         outputByteCount = Self.bitmap(plan, bytesPerPixel: 8)
         rowByteCount += Resampler.blockRows * (width * 16 + plan.width * 8)
         guard width != plan.width || height != plan.height else { return }
-        addWideResampler(width: width, height: height, plan)
+        addHighBitDepthResampler(width: width, height: height, plan)
     }
 
-    private mutating func addWideResampler(width: Int, height: Int, _ plan: DecodePlan) {
+    private mutating func addHighBitDepthResampler(width: Int, height: Int, _ plan: DecodePlan) {
         let open = min(Self.openRows(height, plan.height) + 1, plan.height)
         let weights = max(width, plan.width) + max(height, plan.height)
         rowByteCount += width * 17 + plan.width * 16 * (open + 1) + weights * 32

@@ -17,7 +17,7 @@ struct PNGAnimation: Sendable {
     private var nextNumber: UInt32 = 0
     /// The frame whose pixel chunks are being read.
     private var current: PNGFrame?
-    private var hasPicture = false
+    private var hasImage = false
     private var hasEnded = false
     private let frameLimit: Int
 
@@ -36,7 +36,7 @@ struct PNGAnimation: Sendable {
         case fourCC("acTL"): readControl(chunk)
         case fourCC("fcTL"): readFrameControl(chunk, on: canvas)
         case fourCC("IDAT"):
-            hasPicture = true
+            hasImage = true
             if current?.isDefaultImage == true { append(place) }
         case fourCC("fdAT"): readPixels(chunk, at: place)
         default: break
@@ -51,7 +51,7 @@ struct PNGAnimation: Sendable {
     }
 
     private mutating func readControl(_ chunk: ByteReader) {
-        guard statedCount == nil, !hasPicture, let count = chunk.bigEndian32(0), let plays = chunk.bigEndian32(4) else {
+        guard statedCount == nil, !hasImage, let count = chunk.bigEndian32(0), let plays = chunk.bigEndian32(4) else {
             return
         }
         statedCount = Int(count)
@@ -77,7 +77,7 @@ struct PNGAnimation: Sendable {
             chunk,
             canvasWidth: canvas.width,
             canvasHeight: canvas.height,
-            isDefaultImage: !hasPicture
+            isDefaultImage: !hasImage
         )
         if current == nil { hasEnded = true }
     }

@@ -41,7 +41,7 @@ extension PNGCoder: AnimatedImageCoder {
                 header: header,
                 frame: frame,
                 limits: limits,
-                isWide: header.needsWideRows
+                isHighBitDepth: header.needsHighBitDepthRows
             )
             return try rows.bitmap(of: properties, limits: limits)
         }
@@ -53,7 +53,7 @@ extension PNGCoder {
     private static func frameDecoderByteCount(_ header: PNGHeader) -> Int {
         let rows = header.width * bytesOfRowPixel + header.width * 16 * 8
         guard header.isInterlaced else { return rows }
-        return rows + AssemblyNeed.block(header.width * (header.needsWideRows ? 8 : 4) * header.height)
+        return rows + AssemblyNeed.block(header.width * (header.needsHighBitDepthRows ? 8 : 4) * header.height)
     }
 }
 

@@ -10,6 +10,6 @@ extension PNGCoder: ProgressiveImageCoder {
     /// it differs from the default image for programs without animation support. All rows are kept until the end, at full size also for a thumbnail:
     /// an image that exceeds ``ImageLimits/maximumDecodedByteCount`` this way has no previews.
     public func makeProgressiveDecoder(options: ImageDecodeOptions) -> any ProgressiveImageDecoder {
-        ArrivingPictureDecoder(ArrivingPNG(options: options), coder: self, options: options)
+        IncrementalImageDecoder(IncrementalPNG(options: options), coder: self, options: options)
     }
 }

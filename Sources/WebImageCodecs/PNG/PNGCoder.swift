@@ -47,13 +47,13 @@ public struct PNGCoder: ImageCoder {
             let image = try Self.composed(data, header, properties, options).frame(at: 0)
             return image.with(metadata: ImageAssembler.metadata(properties, plan, options))
         }
-        let keepsWidePixels = options.keepsWidePixels && properties.isWide && properties.frameCount == 1
+        let keepsHighBitDepth = options.keepsHighBitDepth && properties.isHighBitDepth && properties.frameCount == 1
         let rows = try PNGRowReader(
             data,
             header: header,
             frame: header.poster,
             limits: options.limits,
-            isWide: header.needsWideRows || keepsWidePixels
+            isHighBitDepth: header.needsHighBitDepthRows || keepsHighBitDepth
         )
         if header.color.coded == nil { properties.colorProfile = rows.profileName ?? properties.colorProfile }
         return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
@@ -90,8 +90,8 @@ public struct PNGCoder: ImageCoder {
 extension PNGHeader {
     /// A Boolean value that indicates whether colours have to be computed from the file's 16 bits: for high dynamic range, and for colour conversion,
     /// since a steep curve would turn rounding into visible steps.
-    var needsWideRows: Bool {
-        if let coded = color.coded { return coded.needsWideRows(bitsPerComponent: bitDepth) }
+    var needsHighBitDepthRows: Bool {
+        if let coded = color.coded { return coded.needsHighBitDepthRows(bitsPerComponent: bitDepth) }
         return bitDepth == 16 && color.isConverted(isGray: isGray)
     }
 }

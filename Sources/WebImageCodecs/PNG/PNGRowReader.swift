@@ -22,14 +22,14 @@ final class PNGRowReader: ScanlineSource {
 
     /// - Parameters:
     ///   - frame: the frame to read in place of the default image; not one that is that image.
-    ///   - isWide: return all 16 bits of the file.
+    ///   - isHighBitDepth: return all 16 bits of the file.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/outOfMemory``.
     init(
         _ data: Data,
         header: PNGHeader,
         frame: PNGFrame? = nil,
         limits: ImageLimits,
-        isWide: Bool = false
+        isHighBitDepth: Bool = false
     ) throws(WebImageError) {
         // No clamping happens: the limits were checked against the header, whose numbers have 31 bits.
         let reader = webimage_png_reader_create(
@@ -42,7 +42,7 @@ final class PNGRowReader: ScanlineSource {
         let gamma = header.color.decoderGamma(isGray: header.isGray) ?? 0
         let isRead = data.withUnsafeBytes { bytes in
             guard let frame else {
-                return webimage_png_read_header(reader, bytes.baseAddress, bytes.count, gamma, isWide, &info)
+                return webimage_png_read_header(reader, bytes.baseAddress, bytes.count, gamma, isHighBitDepth, &info)
             }
             var place = webimage_png_frame(
                 width: UInt32(clamping: frame.width),
@@ -50,7 +50,15 @@ final class PNGRowReader: ScanlineSource {
                 start: frame.chunks.lowerBound,
                 end: frame.chunks.upperBound
             )
-            return webimage_png_read_frame_header(reader, bytes.baseAddress, bytes.count, &place, gamma, isWide, &info)
+            return webimage_png_read_frame_header(
+                reader,
+                bytes.baseAddress,
+                bytes.count,
+                &place,
+                gamma,
+                isHighBitDepth,
+                &info
+            )
         }
         guard isRead else {
             let error = Self.error(of: reader)
@@ -75,7 +83,7 @@ final class PNGRowReader: ScanlineSource {
         color = header.color.coded
         if let coded = header.color.coded {
             // Code points have precedence over a profile.
-            colorProfile = isWide ? nil : coded.makeProfile()
+            colorProfile = isHighBitDepth ? nil : coded.makeProfile()
         } else {
             colorProfile = info.is_srgb ? nil : embedded ?? header.color.makeProfile(isGray: header.isGray)
         }
@@ -92,11 +100,11 @@ final class PNGRowReader: ScanlineSource {
         guard count >= 0, count <= height - nextRow else {
             throw WebImageError(.badImageData, "more rows requested than the image has")
         }
-        guard layout != .rgbaFloat else { return try readWideRows(count, into: base, bytesPerRow: bytesPerRow) }
+        guard layout != .rgbaFloat else { return try readHighBitDepthRows(count, into: base, bytesPerRow: bytesPerRow) }
         guard isInterlaced else { return try decode(count, into: base, bytesPerRow: bytesPerRow) }
         let rowBytes = storedRowBytes
         if whole == nil, count == height { return try decode(count, into: base, bytesPerRow: bytesPerRow) }
-        let whole = try wholePicture()
+        let whole = try wholeImage()
         for row in 0..<count {
             (base + row * bytesPerRow).copyMemory(
                 from: whole.base + (nextRow + row) * rowBytes,
@@ -109,7 +117,7 @@ final class PNGRowReader: ScanlineSource {
     /// The number of bytes of a row as libpng writes it.
     private var storedRowBytes: Int { width * (layout == .rgbaFloat ? 8 : layout.bytesPerPixel) }
 
-    private func readWideRows(
+    private func readHighBitDepthRows(
         _ count: Int,
         into base: UnsafeMutableRawPointer,
         bytesPerRow: Int
@@ -121,7 +129,7 @@ final class PNGRowReader: ScanlineSource {
                 try decode(1, into: scratch.base, bytesPerRow: storedRowBytes)
                 stored = scratch.base
             } else {
-                stored = try wholePicture().base + nextRow * storedRowBytes
+                stored = try wholeImage().base + nextRow * storedRowBytes
                 nextRow += 1
             }
             let floats = (base + row * bytesPerRow).assumingMemoryBound(to: Float.self)
@@ -138,7 +146,7 @@ final class PNGRowReader: ScanlineSource {
     }
 
     /// Interlaced rows are stored in seven passes over the whole image, so it has to be in memory even for a thumbnail.
-    private func wholePicture() throws(WebImageError) -> PixelStorage {
+    private func wholeImage() throws(WebImageError) -> PixelStorage {
         if let whole { return whole }
         let rowBytes = storedRowBytes
         let byteCount = rowBytes * height
@@ -167,7 +175,7 @@ final class PNGRowReader: ScanlineSource {
     /// - Parameters:
     ///   - data: all bytes so far.
     ///   - isWhole: the bytes are complete.
-    func readAvailable(_ data: Data, isWhole: Bool, into picture: RawPicture) throws(WebImageError) -> Progress {
+    func readAvailable(_ data: Data, isWhole: Bool, into picture: RowBuffer) throws(WebImageError) -> Progress {
         self.data = Data()
         var rows: UInt32 = 0
         var isComplete = false

@@ -9,7 +9,7 @@ extension ImageAssembler {
     /// - Returns: nil when no row is available.
     /// - Throws: ``WebImageError/Code/outOfMemory``, and the errors of the rows.
     package static func makePreview(
-        of rows: any ArrivedRows,
+        of rows: any ReceivedRows,
         properties: ImageProperties,
         plan: DecodePlan,
         options: ImageDecodeOptions,

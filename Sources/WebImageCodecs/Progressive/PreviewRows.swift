@@ -14,7 +14,7 @@ final class PreviewRows: ScanlineSource {
     /// A Boolean value that indicates whether no row was available so far.
     private(set) var isEmpty = true
 
-    private let rows: any ArrivedRows
+    private let rows: any ReceivedRows
     private let factor: Int
     private let transform: ColorTransform?
     private let reduced: ScratchBuffer
@@ -25,7 +25,7 @@ final class PreviewRows: ScanlineSource {
     ///   - factor: the number of pixels along each side that become one, at least 1.
     ///   - limit: the maximum number of bytes of a profile that is used.
     /// - Throws: ``WebImageError/Code/outOfMemory``.
-    init(_ rows: any ArrivedRows, factor: Int, profileLimit limit: Int) throws(WebImageError) {
+    init(_ rows: any ReceivedRows, factor: Int, profileLimit limit: Int) throws(WebImageError) {
         self.rows = rows
         self.factor = factor
         width = (rows.width + factor - 1) / factor

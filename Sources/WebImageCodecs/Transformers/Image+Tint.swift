@@ -30,7 +30,7 @@ extension Bitmap {
             return result
         }
         let ramp = fill.ofGrays()
-        if mode.mixesComponentsAlone, let ramp { return try mapped(by: ramp, within: limits) }
+        if mode.isSeparable, let ramp { return try mapped(by: ramp, within: limits) }
         let result = try Bitmap.allocate((width, height), ramp == nil ? .bgra8Premultiplied : .rgb8, within: limits)
         let scratch = try ScratchBuffer(byteCount: width * 4)
         for row in 0..<height {
@@ -82,7 +82,7 @@ private struct Fill {
 
 extension ImageBlendMode {
     /// A Boolean value that indicates whether each component of the result depends only on the same component of both inputs, and on alpha.
-    fileprivate var mixesComponentsAlone: Bool {
+    fileprivate var isSeparable: Bool {
         switch self {
         case .hue, .saturation, .color, .luminosity: false
         default: true

@@ -40,7 +40,7 @@ extension ImageTransformer {
             bitmap: result.bitmap,
             scale: result.scale,
             orientation: result.orientation,
-            decodeOptions: result.limitsAlone
+            decodeOptions: result.limitsOnly
         )
     }
 }

@@ -39,7 +39,7 @@ final class WebPRowReader: ScanlineSource {
         } else if !container.firstCoversCanvas {
             try placeRows(count, into: base, bytesPerRow: bytesPerRow)
         } else {
-            let whole = try wholePicture()
+            let whole = try wholeImage()
             let rowBytes = width * layout.bytesPerPixel
             for row in 0..<count {
                 let source = whole.base + (nextRow + row) * rowBytes
@@ -76,7 +76,7 @@ final class WebPRowReader: ScanlineSource {
         }
     }
 
-    private func wholePicture() throws(WebImageError) -> PixelStorage {
+    private func wholeImage() throws(WebImageError) -> PixelStorage {
         if let whole { return whole }
         let rowBytes = width * layout.bytesPerPixel
         let byteCount = rowBytes * height

@@ -21,7 +21,7 @@ public final class AnimatedImageView {
         _ = ViewState.of(view.gobjectPointer).makeAnimation()
     }
 
-    private var part: AnimationPart? { view.pointer.flatMap { ViewState.existing($0) }?.animation }
+    private var part: AnimationController? { view.pointer.flatMap { ViewState.existing($0) }?.animation }
 
     private subscript<Value>(_ path: WritableKeyPath<AnimationSettings, Value>) -> Value {
         get { (part?.settings ?? AnimationSettings())[keyPath: path] }

@@ -4,12 +4,12 @@ extension ViewState {
     private static let animationKey = "animation"
 
     /// The controller that plays the view's animations; nil until the view shows one or an ``AnimatedImageView`` is created.
-    var animation: AnimationPart? { parts[Self.animationKey] as? AnimationPart }
+    var animation: AnimationController? { parts[Self.animationKey] as? AnimationController }
 
     /// Returns the view's controller, created if needed.
-    func makeAnimation() -> AnimationPart {
+    func makeAnimation() -> AnimationController {
         if let animation { return animation }
-        let part = AnimationPart(self)
+        let part = AnimationController(self)
         parts[Self.animationKey] = part
         part.contentChanged()
         return part

@@ -54,7 +54,7 @@ final class OverlayDriver {
 
     /// Starts the delay; does nothing if it was started for the view already.
     func begin(in view: UnsafeMutableRawPointer) {
-        let state = ViewState.of(view).stateOfPicture
+        let state = ViewState.of(view).imageState
         if self.state !== state { end() }
         self.state = state
         guard !isVisible else { return }

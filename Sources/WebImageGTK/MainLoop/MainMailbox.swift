@@ -31,9 +31,9 @@ final class MainMailbox: Sendable {
 
     private let state = Lock(State())
     /// Wakes the loop while items wait.
-    private let bell: LoopBell
+    private let bell: MainLoopWakeup
     /// Wakes the loop at a higher priority when items have waited for long.
-    private let lateBell: LoopBell
+    private let lateBell: MainLoopWakeup
 
     // Initialized before they are shared, never modified.
     private nonisolated(unsafe) static let functions = calls { _, _, _ in
@@ -55,8 +55,8 @@ final class MainMailbox: Sendable {
     }
 
     private init() {
-        bell = LoopBell("WebImage: deliveries", priority: Self.priority, isTimed: false, calls: Self.functions)
-        lateBell = LoopBell(
+        bell = MainLoopWakeup("WebImage: deliveries", priority: Self.priority, isTimed: false, calls: Self.functions)
+        lateBell = MainLoopWakeup(
             "WebImage: late deliveries",
             // The priority of input events.
             priority: Int32(G_PRIORITY_DEFAULT),

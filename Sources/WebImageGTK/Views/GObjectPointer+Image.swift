@@ -175,7 +175,8 @@ extension GObjectPointer {
     @MainActor
     public var isHighlighted: Bool {
         get {
-            ViewState.existing(gobjectPointer)?.highlight?.isHighlighted ?? HighlightPart.isHighlighted(gobjectPointer)
+            ViewState.existing(gobjectPointer)?.highlight?.isHighlighted
+                ?? HighlightController.isHighlighted(gobjectPointer)
         }
         nonmutating set {
             let state = ViewState.of(gobjectPointer)

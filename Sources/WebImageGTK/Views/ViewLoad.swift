@@ -41,7 +41,7 @@ final class ViewLoad {
     private var isCancelled = false
     private var hasIndicator = false
     /// True after an image that is not a preview has been delivered.
-    private var hasPicture = false
+    private var hasImage = false
     /// The number of images that are still being shown; their completion is called afterwards.
     private var untoldCount = 0
     /// The final result, if it must be reported after them.
@@ -172,7 +172,7 @@ final class ViewLoad {
         switch delivery {
         case .interim(let picture): deliver(.success(picture))
         case .last(let result): deliver(result)
-        case .nothingMore where hasPicture:
+        case .nothingMore where hasImage:
             end()
             forgetCallbacks()
         case .nothingMore: finish(.failure(WebImageError(.cacheNotModified, "the load ended without an image")))
@@ -187,7 +187,7 @@ final class ViewLoad {
             defer { forgetCallbacks() }
             guard let state else { return complete(result) }
             if !isPreview {
-                hasPicture = true
+                hasImage = true
                 state.note(.loaded(loaded.kept()), of: self)
             }
             if request.options.contains(.avoidAutoSetImage) { return complete(result) }
@@ -206,7 +206,7 @@ final class ViewLoad {
         guard !isOver else { return }
         end()
         // A failed refresh is not a failure if an image has been delivered.
-        if case .failure(let error) = result, !hasPicture, let state {
+        if case .failure(let error) = result, !hasImage, let state {
             state.note(.failed(error), of: self)
             if error.code == .cancelled {
                 state.showCancellation(of: self)

@@ -26,7 +26,7 @@ final class ViewState {
     /// The priority of loads that add pixels; nil for the priority of the original load.
     var resizingPriority: LoadPriority? { didSet { resizingPriorityChanged() } }
     /// Features that only some views use, by name.
-    var parts: [String: any ViewPart] = [:]
+    var parts: [String: any ViewFeature] = [:]
     /// True once the view is being destroyed.
     private(set) var isEnded = false
     /// True if cancelled loads must leave nothing in the view.
@@ -145,12 +145,12 @@ final class ViewState {
     }
 
     /// Keeps the view alive until the returned value is ended.
-    func keepView() -> KeptView { KeptView(view) }
+    func keepView() -> RetainedView { RetainedView(view) }
 }
 
 /// Keeps a view alive during callbacks that may release it. A floating reference stays floating.
 @MainActor
-struct KeptView {
+struct RetainedView {
     private let view: UnsafeMutableRawPointer
 
     fileprivate init(_ view: UnsafeMutableRawPointer) {
@@ -164,7 +164,7 @@ struct KeptView {
 
 /// A feature of a view that only some views use.
 @MainActor
-protocol ViewPart: AnyObject {
+protocol ViewFeature: AnyObject {
     /// Ends everything that is running, because the view is being destroyed.
     func viewWillGo()
 }

@@ -53,7 +53,7 @@ extension DownloadTransfer {
     /// Returns the response to continue with; nil if it is refused because the whole body must be requested.
     func taken(_ response: HTTPResponse) -> HTTPResponse? {
         guard let part else { return response }
-        switch PartialAnswer(response, part: part.head, count: part.bytes.count) {
+        switch RangeResponse(response, part: part.head, count: part.bytes.count) {
         case .rest(let whole):
             overlap = part.bytes.count - part.start
             resumedByteCount = part.bytes.count

@@ -103,7 +103,7 @@ struct ManagedLoad: Sendable {
         if let error = knownMissing(terms) { return operation.end(.failure(error)) }
         var terms = terms
         var known = originalCache.knownValidators(forKey: originalKey ?? "")
-        if known == nil, let derived = DerivedSource(lookup.hit?.image, of: cache, resultKey) {
+        if known == nil, let derived = DerivedValidators(lookup.hit?.image, of: cache, resultKey) {
             terms.derived = Boxed(derived)
             known = derived.known
         }
@@ -136,13 +136,13 @@ struct ManagedLoad: Sendable {
     }
 
     /// Reads the validators on the caller's thread.
-    private func knownOnDisk(_ terms: inout LoadPlan.Revalidation) -> KnownValidators? {
+    private func knownOnDisk(_ terms: inout LoadPlan.Revalidation) -> CachedValidators? {
         guard let originalKey else { return nil }
         if let known = originalCache.validatorsSync(forKey: originalKey) { return known }
         guard resultKey != originalKey || cache !== originalCache,
             let known = cache.validatorsSync(forKey: resultKey)
         else { return nil }
-        terms.derived = DerivedSource(known, lookup.hit?.image, of: cache, resultKey).map { Boxed($0) }
+        terms.derived = DerivedValidators(known, lookup.hit?.image, of: cache, resultKey).map { Boxed($0) }
         return known
     }
 

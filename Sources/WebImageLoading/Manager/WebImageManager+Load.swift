@@ -125,7 +125,7 @@ extension WebImageManager {
         let wantsStill =
             options.contains(.decodeFirstFrameOnly) || context?.decodeOptions?.decodeFirstFrameOnly ?? false
         let mustMove = options.contains(.matchAnimatedImageClass) || context?.decodeOptions?.requiresAnimation ?? false
-        guard wantsStill || image.servesAsAnimation(isRequired: mustMove) else { return .missed(.firstFrameAlone) }
+        guard wantsStill || image.servesAsAnimation(isRequired: mustMove) else { return .missed(.firstFrameOnly) }
         let shown = wantsStill ? image.still : image
         let scale = context?.explicitScale
         guard scale != nil || image.scale != 1 else { return .found(MemoryHit(cached: image, image: shown)) }

@@ -57,7 +57,7 @@ extension WebImageManager {
         return LoadPlan(
             result: Boxed(
                 LoadPlan.Result(
-                    url: Uncompared(value: url),
+                    url: IgnoredInEquality(value: url),
                     decode: Boxed(decode),
                     chain: LoadPlan.Chain(transformers, gate: gate),
                     cache: Identified(cache, by: ObjectIdentifier(cache)),

@@ -22,7 +22,7 @@ public struct WebImageResult: Sendable {
     /// (``WebImageOptions/refreshCached``), and previews of one that is still downloading (``WebImageOptions/progressiveLoad``),
     /// whose ``ImageMetadata/isIncremental`` is true.
     public internal(set) var isFinal = true
-    var standing: Standing?
+    var standing: CacheStatusDetails?
 
     /// The error of a failed refresh, because of which the image is the cached one. Set only with
     /// ``WebImageOptions/refreshCached`` in the async functions; the others report it in a second call.
@@ -46,7 +46,7 @@ public struct WebImageResult: Sendable {
         guard cacheType != .none else { return self }
         let record = status.known?.validators?.record
         return with {
-            $0.standing = Standing(
+            $0.cacheStatus = CacheStatusDetails(
                 age: record.map { $0.freshness(now: now).age },
                 isStale: status.isStale,
                 refreshError: status.error
@@ -69,7 +69,9 @@ public struct WebImageResult: Sendable {
     func asLast(refreshError: WebImageError?) -> WebImageResult {
         with {
             $0.isFinal = true
-            if let refreshError { $0.standing = Standing(age: age, isStale: isStale, refreshError: refreshError) }
+            if let refreshError {
+                $0.cacheStatus = CacheStatusDetails(age: age, isStale: isStale, refreshError: refreshError)
+            }
         }
     }
 
@@ -80,7 +82,7 @@ public struct WebImageResult: Sendable {
     }
 
     /// The cache status of an image. A class, to keep results small: one is created for every image from memory.
-    final class Standing: Sendable {
+    final class CacheStatusDetails: Sendable {
         let age: Double?
         let isStale: Bool
         let refreshError: WebImageError?

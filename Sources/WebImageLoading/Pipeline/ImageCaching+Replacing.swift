@@ -30,8 +30,8 @@ extension ImageCaching {
     private var keepsExistingEntries: Bool { (self as? ImageCache)?.config.writesWithoutOverwriting ?? true }
 
     /// Reads the validators stored with an entry, on the caller's thread.
-    func validatorsSync(forKey key: String) -> KnownValidators? {
+    func validatorsSync(forKey key: String) -> CachedValidators? {
         if let own = self as? ImageCache { return own.readValidators(forKey: key) }
-        return diskEntry(forKey: key).map { KnownValidators($0) }
+        return diskEntry(forKey: key).map { CachedValidators($0) }
     }
 }

@@ -77,7 +77,7 @@ extension LoadPlan {
     }
 
     /// Returns the plan with the validators of an original that is not stored.
-    func judged(by derived: DerivedSource) -> LoadPlan {
+    func judged(by derived: DerivedValidators) -> LoadPlan {
         with { $0.revalidation = $0.revalidation?.with { $0.derived = Boxed(derived) } }
     }
 }

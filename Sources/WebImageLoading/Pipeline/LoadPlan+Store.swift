@@ -77,7 +77,7 @@ extension LoadPlan {
     /// Adds the bytes to store on disk, and the validators of their source.
     private func addBytes(of image: PipelineImage, to request: inout ImageStoreRequest) {
         // Bytes of the full image must not be encoded from a reduced one.
-        let given = isOriginal ? decode.wholePicture(image.image) : image.image
+        let given = isOriginal ? decode.wholeImage(image.image) : image.image
         let made = result.value.serializer?.value.bytes(for: given, data: image.data, url: url)
         let isSource = isOriginal && (made == nil || made == image.data)
         let hash = image.image.metadata.sourceHash

@@ -10,7 +10,7 @@ struct LoadPlan: Sendable {
     struct Fetch: Hashable, Sendable {
         /// The absolute URL string, by which URLs are compared.
         let address: String
-        let url: Uncompared<URL>
+        let url: IgnoredInEquality<URL>
         /// The loader that handles the URL, not a collection of loaders.
         let loader: Identified<any ImageLoading, ObjectIdentifier>
         /// The generation of the loader's settings: loads do not join works started before a change.
@@ -22,26 +22,26 @@ struct LoadPlan: Sendable {
         /// The hooks and the retry policy of the context; nil for most loads.
         let hooks: Boxed<LoadHooks>?
         /// Retains the hooks.
-        let rare: Uncompared<WebImageContext.Rare?>
+        let rare: IgnoredInEquality<WebImageContext.Rare?>
         let rights: LoadRights
         /// True if it is subject to back-pressure while too many downloaded bytes wait to be decoded.
-        let isGated: Uncompared<Bool>
+        let isGated: IgnoredInEquality<Bool>
 
         init(_ request: ImageLoadRequest, by loader: any ImageLoading, rights: LoadRights = .none, isGated: Bool = true)
         {
             let request = request.reduced
             let source = loader.source(of: request)
             address = request.url.absoluteString
-            url = Uncompared(value: request.url)
+            url = IgnoredInEquality(value: request.url)
             self.loader = Identified(source.loader, by: source.id)
             generation = source.generation
             options = request.options
             headers = request.additionalHeaders
             loadValues = request.loadValues
             hooks = LoadHooks(request.context).map { Boxed($0) }
-            rare = Uncompared(value: request.context?.rare)
+            rare = IgnoredInEquality(value: request.context?.rare)
             self.rights = rights
-            self.isGated = Uncompared(value: isGated)
+            self.isGated = IgnoredInEquality(value: isGated)
         }
     }
 
@@ -52,7 +52,7 @@ struct LoadPlan: Sendable {
         let policy: CachePolicy
         let request: HTTPCacheRequest
         /// The validators of an original that is not on disk, from an image derived from it.
-        var derived: Boxed<DerivedSource>?
+        var derived: Boxed<DerivedValidators>?
         /// True if a cached image has no known validators.
         var isInMemory = false
 
@@ -75,7 +75,7 @@ struct LoadPlan: Sendable {
         var given: Identified<GivenData, ObjectIdentifier>?
         /// Called before the loader is asked; nil if no permission is needed.
         var permission: Permission?
-        let rule: Uncompared<StorageRule>
+        let rule: IgnoredInEquality<StorageRule>
         /// True if loads under ``rule`` store other responses than other loads.
         let isSelective: Bool
         /// The requirements on an entry on disk; nil for none.
@@ -83,7 +83,7 @@ struct LoadPlan: Sendable {
         /// Produces the bytes written to disk; nil to write the received ones.
         let serializer: Identified<CacheSerializer, ObjectIdentifier>?
         /// True if it replaces work that has already queried the disk.
-        var isSecondTry = Uncompared(value: false)
+        var isSecondTry = IgnoredInEquality(value: false)
 
         init(
             fetch: Boxed<Fetch>?,
@@ -104,7 +104,7 @@ struct LoadPlan: Sendable {
             self.storesDisk = storesDisk
             self.revalidation = cacheKey == nil ? nil : revalidation.map { Boxed($0) }
             self.permission = fetch == nil ? nil : permission
-            self.rule = Uncompared(value: rule)
+            self.rule = IgnoredInEquality(value: rule)
             isSelective = rule.isSelective
             self.entryRule = queriesDisk ? entryRule : nil
             self.serializer = storesDisk ? serializer.map { Identified($0) } : nil
@@ -120,9 +120,9 @@ struct LoadPlan: Sendable {
         var isProgressive: Bool
         /// The options for encoding an image without bytes for the disk; nil for the defaults. Not compared: one entry is written for all
         /// loads that share the bytes, with the options of the one that started.
-        let encodeOptions: Uncompared<Boxed<ImageEncodeOptions>?>
+        let encodeOptions: IgnoredInEquality<Boxed<ImageEncodeOptions>?>
         /// The first transformer of the chain. Not compared: only its memory need is used.
-        let transformer: Uncompared<(any ImageTransformer)?>
+        let transformer: IgnoredInEquality<(any ImageTransformer)?>
 
         init(
             original: Boxed<Original>,
@@ -136,8 +136,8 @@ struct LoadPlan: Sendable {
             self.coder = Identified(coder, by: CoderIdentity(coder))
             self.options = options
             self.isProgressive = isProgressive && original.value.fetch != nil && coder is any ProgressiveImageCoder
-            self.encodeOptions = Uncompared(value: encodeOptions)
-            self.transformer = Uncompared(value: transformer)
+            self.encodeOptions = IgnoredInEquality(value: encodeOptions)
+            self.transformer = IgnoredInEquality(value: transformer)
         }
     }
 
@@ -180,9 +180,9 @@ struct LoadPlan: Sendable {
         /// At least one transformer.
         var chain: Chain
         /// The cache that may have the results of shorter chains in memory, and their base key; nil to not look.
-        let memory: Uncompared<(cache: any ImageCaching, baseKey: String)?>
+        let memory: IgnoredInEquality<(cache: any ImageCaching, baseKey: String)?>
         /// The next transformer in a longer chain: only its memory need is used.
-        var next: Uncompared<(any ImageTransformer)?> = Uncompared(value: nil)
+        var next: IgnoredInEquality<(any ImageTransformer)?> = IgnoredInEquality(value: nil)
     }
 
     /// The stage that reads an entry of a disk cache.
@@ -202,7 +202,7 @@ struct LoadPlan: Sendable {
 
     /// The stage that gets the requested image and stores it in the requested caches.
     struct Result: Hashable, Sendable {
-        let url: Uncompared<URL>
+        let url: IgnoredInEquality<URL>
         var decode: Boxed<Decode>
         let chain: Chain
         let cache: Identified<any ImageCaching, ObjectIdentifier>
@@ -239,7 +239,7 @@ extension LoadPlan {
     var chain: Chain { result.value.chain }
     /// The work of the chain, which must not be empty.
     var transform: TransformWork {
-        let memory = Uncompared(value: prefixMemory)
+        let memory = IgnoredInEquality(value: prefixMemory)
         return TransformWork(plan: Boxed(Transform(decode: result.value.decode, chain: chain, memory: memory)))
     }
     var gate: TransformGate { chain.gate }

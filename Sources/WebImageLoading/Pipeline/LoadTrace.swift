@@ -13,7 +13,7 @@ struct WorkNote: Sendable {
 /// The destination of events: all loads subscribed to a piece of shared work, or one load.
 ///
 /// While no load of the pipeline is observed, no event is created and no clock is read: reporting costs reading one counter.
-struct LoadTrace: LoadTelling {
+struct LoadTrace: LoadEventSink {
     let pipeline: Pipeline
     /// The job whose subscribers are all notified; nil for one load.
     private let job: WorkJob?

@@ -57,7 +57,7 @@ package final class Pipeline: Sendable {
 
     /// The threads for decoding and transforming.
     let decodeQueue: WorkQueue
-    package let gate: LoadGate
+    package let gate: BackPressureLimiter
     /// The memory limit of decoded images.
     let budget: DecodedMemoryBudget
     /// The clock of event times.
@@ -83,7 +83,7 @@ package final class Pipeline: Sendable {
         self.progressQueue = progressQueue
         self.budget = budget
         self.clock = clock
-        gate = LoadGate(limit: undecodedByteLimit)
+        gate = BackPressureLimiter(limit: undecodedByteLimit)
         state = Lock(State(partialCount: partialCount))
     }
 

@@ -26,7 +26,7 @@ struct StorageRule: Sendable {
     /// Returns the decision about a cached response.
     ///
     /// - Parameter isStored: True if there is one, even if nothing is known about it.
-    func decision(for known: KnownValidators?, isStored: Bool) -> HTTPCacheDecision {
+    func decision(for known: CachedValidators?, isStored: Bool) -> HTTPCacheDecision {
         let (record, now) = (known?.validators?.record, clock.wallTime())
         return HTTPCacheMachine.decide(record, isStored: isStored, request: request, policy: policy, now: now)
     }
@@ -34,7 +34,7 @@ struct StorageRule: Sendable {
     /// Returns whether an entry is usable without asking the server: another load may have revalidated it meanwhile.
     func serves(_ validators: CacheValidators?) -> Bool {
         guard validators?.record != nil else { return false }
-        let known = KnownValidators(validators: validators)
+        let known = CachedValidators(validators: validators)
         if case .hit = decision(for: known, isStored: true) { return policy != .revalidate }
         return false
     }
@@ -112,6 +112,6 @@ struct EntryRule: Sendable, Hashable {
         guard data.count <= maximumByteCount else {
             return .limitExceeded("maximumByteCount", allowed: maximumByteCount, required: data.count)
         }
-        return isRemade ? nil : PictureSniffer(formats: formats).problem(of: data)
+        return isRemade ? nil : ImageSniffer(formats: formats).problem(of: data)
     }
 }

@@ -137,7 +137,7 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
             state.skipsGate = true
             return state.handle
         }
-        (handle as? LoadGate.Ticket)?.enter()
+        (handle as? BackPressureLimiter.Ticket)?.enter()
     }
 
     /// Holds the running operation of a loader or a cache.

@@ -12,7 +12,7 @@ public struct CacheValidators: Sendable, Hashable {
     package var receivedHash: UInt64?
     /// The XXH3 of the received bytes that an amendment applies to: an entry with other bytes is left unchanged. Nil applies to any
     /// entry. Not stored.
-    package var subject = Uncompared<UInt64?>(value: nil)
+    package var subject = IgnoredInEquality<UInt64?>(value: nil)
 
     /// Creates validators; nil if there are none. A value that is empty, longer than 1 KiB, or contains CR, LF or NUL counts as
     /// none.

@@ -5,7 +5,7 @@ public struct CachedImageData: Sendable, Hashable {
     /// The encoded image, byte for byte as it was stored.
     public var data: Data { didSet { dataHash.value = nil } }
     /// The XXH3 of the bytes if it has been computed, never 0; nil if it is not known.
-    package var dataHash = Uncompared<UInt64?>(value: nil)
+    package var dataHash = IgnoredInEquality<UInt64?>(value: nil)
     /// User data that was stored with the image.
     public var extendedData: Data?
     /// The validators that the server sent, for revalidation.
@@ -59,7 +59,7 @@ public protocol ImageCaching: AnyObject, Sendable {
 
     /// Returns what is known of the entry on disk without reading the disk; nil if nothing is. Called on any thread, including the
     /// main one: must neither block nor take long. The default implementation returns nil.
-    func knownValidators(forKey key: String) -> KnownValidators?
+    func knownValidators(forKey key: String) -> CachedValidators?
 
     /// Reads the metadata of the entry on disk, off the caller's thread; nil if there is no entry. A query that is cancelled before
     /// it starts completes with nil. The default implementation reads the whole entry.
@@ -67,7 +67,7 @@ public protocol ImageCaching: AnyObject, Sendable {
     func queryValidators(
         forKey key: String,
         priority: LoadPriority,
-        completion: @escaping @Sendable (KnownValidators?) -> Void
+        completion: @escaping @Sendable (CachedValidators?) -> Void
     ) -> any WebImageOperation
 
     /// Removes one entry.
@@ -107,15 +107,15 @@ extension ImageCaching {
     public func amend(validators: CacheValidators?, forKey key: String) {}
 
     /// Returns nil.
-    public func knownValidators(forKey key: String) -> KnownValidators? { nil }
+    public func knownValidators(forKey key: String) -> CachedValidators? { nil }
 
     /// Reads the whole entry.
     @discardableResult
     public func queryValidators(
         forKey key: String,
         priority: LoadPriority,
-        completion: @escaping @Sendable (KnownValidators?) -> Void
+        completion: @escaping @Sendable (CachedValidators?) -> Void
     ) -> any WebImageOperation {
-        queryDisk(forKey: key, priority: priority) { completion($0.map { KnownValidators($0) }) }
+        queryDisk(forKey: key, priority: priority) { completion($0.map { CachedValidators($0) }) }
     }
 }

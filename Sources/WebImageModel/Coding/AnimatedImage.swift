@@ -145,7 +145,7 @@ public final class AnimatedImage: AnimatedImageProvider {
     }
 }
 
-extension AnimatedImage: GradualAnimation {
+extension AnimatedImage: StepwiseAnimation {
     package var decoder: any AnimatedImageProvider { provider.frameDecoder }
 
     package func frame(at index: Int, while goesOn: () -> Bool) throws(WebImageError) -> Image? {
@@ -153,8 +153,8 @@ extension AnimatedImage: GradualAnimation {
         return try provider.partOfFrame(at: index, while: goesOn)
     }
 
-    package func beginPlaying() { (provider as? any GradualAnimation)?.beginPlaying() }
-    package func endPlaying() { (provider as? any GradualAnimation)?.endPlaying() }
+    package func beginPlaying() { (provider as? any StepwiseAnimation)?.beginPlaying() }
+    package func endPlaying() { (provider as? any StepwiseAnimation)?.endPlaying() }
 }
 
 /// A still image as an animation of one frame.

@@ -17,12 +17,12 @@ package enum CodingQueue {
     /// Returns the queue that a coder's work runs on: that of the threads that wait for its workers if it has any, so that it does
     /// not occupy the threads of `queue`; else `queue`.
     package static func queue(of coder: any ImageCoder, for data: Data, else queue: WorkQueue = shared) -> WorkQueue {
-        (coder as? any PlacedCoder)?.queue(for: data) ?? queue
+        (coder as? any OutOfProcessCoder)?.queue(for: data) ?? queue
     }
 
     /// Returns the queue for work that reads frames of an animation, by the same rule.
     package static func queue(of animation: (any AnimatedImageProvider)?, else queue: WorkQueue = shared) -> WorkQueue {
-        (animation?.frameDecoder as? any PlacedAnimation)?.queue ?? queue
+        (animation?.frameDecoder as? any OutOfProcessAnimation)?.queue ?? queue
     }
 
     /// The number of online processors, at least 1.

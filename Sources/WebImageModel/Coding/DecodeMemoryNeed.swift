@@ -32,7 +32,7 @@ extension ImageCoder {
     ) throws(WebImageError) -> DecodeMemoryNeed {
         let properties = try properties(of: data, limits: options.limits)
         let (pixels, overflow) = properties.width.multipliedReportingOverflow(by: properties.height)
-        let (bytes, tooMany) = pixels.multipliedReportingOverflow(by: properties.isWide ? 8 : 4)
+        let (bytes, tooMany) = pixels.multipliedReportingOverflow(by: properties.isHighBitDepth ? 8 : 4)
         let whole = overflow || tooMany ? Int.max : bytes
         return DecodeMemoryNeed(outputByteCount: whole, workingByteCount: whole)
     }

@@ -18,8 +18,10 @@ extension DecodePlan {
             )
         }
         let plan = sized(for: properties, options: options)
-        let isWide = options.keepsWidePixels && properties.isWide || options.pixelFormat == .rgbaHalfPremultiplied
-        let bytesPerPixel = isWide ? 8 : properties.hasAlpha || options.pixelFormat == .bgra8Premultiplied ? 4 : 3
+        let isHighBitDepth =
+            options.keepsHighBitDepth && properties.isHighBitDepth || options.pixelFormat == .rgbaHalfPremultiplied
+        let bytesPerPixel =
+            isHighBitDepth ? 8 : properties.hasAlpha || options.pixelFormat == .bgra8Premultiplied ? 4 : 3
         try limits.check(decodedByteCount: plan.width * plan.height * bytesPerPixel)
         return plan
     }

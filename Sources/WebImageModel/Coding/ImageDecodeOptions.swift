@@ -46,7 +46,7 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     /// (``ImageMetadata/isDamaged``). Data that ends too early, and damage in other formats, is always an error.
     public var refusesDamagedData: Bool = false
     /// Indicates whether more than 8 bits per component are kept.
-    package var keepsWidePixels: Bool {
+    package var keepsHighBitDepth: Bool {
         decodeToHDR && (pixelFormat == nil || pixelFormat == .rgbaHalfPremultiplied)
     }
     /// Options for custom coders.

@@ -78,7 +78,7 @@ extension Image {
     package var effectLimits: ImageLimits { decodeOptions?.limits ?? ImageLimits() }
 
     /// The decode options reduced to the limits, which later effects must obey as well; nil if those are the default ones.
-    package var limitsAlone: ImageDecodeOptions? {
+    package var limitsOnly: ImageDecodeOptions? {
         guard let limits = decodeOptions?.limits, limits != ImageLimits() else { return nil }
         var options = ImageDecodeOptions()
         options.limits = limits

@@ -40,5 +40,7 @@ public struct ImageProperties: Sendable, Hashable {
 
     /// Indicates whether the image has more than 8 bits per component or high dynamic range, and they can be decoded: frames of
     /// animated PNG are drawn on a canvas of 8 bits.
-    package var isWide: Bool { (bitsPerComponent > 8 || isHighDynamicRange) && !(format == .png && frameCount > 1) }
+    package var isHighBitDepth: Bool {
+        (bitsPerComponent > 8 || isHighDynamicRange) && !(format == .png && frameCount > 1)
+    }
 }

@@ -47,7 +47,7 @@ extension ImageTransformer {
             scale: result.scale,
             orientation: result.orientation,
             metadata: metadata,
-            decodeOptions: preservesImageMetadata ? source.decodeOptions : source.limitsAlone,
+            decodeOptions: preservesImageMetadata ? source.decodeOptions : source.limitsOnly,
             extendedData: result.extendedData ?? (preservesImageMetadata ? source.extendedData : nil),
             memoryCost: result.memoryCost
         )

@@ -37,11 +37,13 @@ extension ImageCoder {
         need: DecodeMemoryNeed
     ) throws(WebImageError) -> ImageExtent {
         let properties = try properties(of: data, limits: options.limits)
-        let isWide = options.keepsWidePixels && properties.isWide || options.pixelFormat == .rgbaHalfPremultiplied
+        let isHighBitDepth =
+            options.keepsHighBitDepth && properties.isHighBitDepth || options.pixelFormat == .rgbaHalfPremultiplied
         var extent = ImageExtent(
             width: properties.width,
             height: properties.height,
-            bytesPerPixel: isWide ? 8 : properties.hasAlpha || options.pixelFormat == .bgra8Premultiplied ? 4 : 3,
+            bytesPerPixel: isHighBitDepth
+                ? 8 : properties.hasAlpha || options.pixelFormat == .bgra8Premultiplied ? 4 : 3,
             scale: options.scaleFactor,
             limits: options.limits
         )

@@ -36,7 +36,7 @@ public struct HTTPResponse: Sendable, Hashable {
         var statusCode: Int
         var httpVersion: String
         var headers: HTTPHeaders
-        var exchange = Uncompared<HTTPExchange?>(value: nil)
+        var exchange = IgnoredInEquality<HTTPExchange?>(value: nil)
     }
 
     private var values: Values {

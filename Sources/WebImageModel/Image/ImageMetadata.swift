@@ -38,7 +38,7 @@ public struct ImageMetadata: Sendable, Hashable {
     /// The XXH3 of the loaded bytes that the image was made from, also through transformers; 0 if unknown.
     package var sourceHash: UInt64 = 0
     /// An object that the loading code keeps with the image. Copies share it.
-    package var attachment = Uncompared<(any AnyObject & Sendable)?>(value: nil)
+    package var attachment = IgnoredInEquality<(any AnyObject & Sendable)?>(value: nil)
 
     /// Creates metadata with every property at its default.
     public init() {}

@@ -4,7 +4,7 @@ extension CachedImageData {
     /// The XXH3 of the bytes that were received for an entry under the original key.
     package var sourceHash: UInt64 { validators?.receivedHash ?? data.contentHash }
     /// The validators and the content hash of an entry under the original key.
-    package var source: KnownValidators { KnownValidators(validators: validators, contentHash: sourceHash) }
+    package var source: CachedValidators { CachedValidators(validators: validators, contentHash: sourceHash) }
 
     /// Returns whether the entry and an image with the same key can have the same source: false if both know its hash and the
     /// hashes differ.

@@ -43,7 +43,7 @@ public struct DownloadMetrics: Sendable, Hashable {
         }
     }
 
-    package var heads = Uncompared(value: Heads())
+    package var heads = IgnoredInEquality(value: Heads())
 
     /// Creates metrics with all values zero, and one attempt.
     public init() {}

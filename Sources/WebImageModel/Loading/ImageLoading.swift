@@ -20,7 +20,7 @@ public struct ImageLoadRequest: Sendable {
     /// The receiver of partial data for previews; nil if no previews can be wanted.
     public var partialData: PartialImageData?
     /// The receiver of events from the library's downloader; nil if the load is not observed.
-    package var trace: (any LoadTelling)?
+    package var trace: (any LoadEventSink)?
 
     /// Creates a request.
     public init(
@@ -51,7 +51,7 @@ public struct LoadProgress: Sendable, Hashable {
         get { speed.value }
         set { speed.value = newValue }
     }
-    private var speed: Uncompared<Double?>
+    private var speed: IgnoredInEquality<Double?>
     /// The fraction received, between 0 and 1; 0 if the total is unknown.
     public var fraction: Double {
         guard let expectedByteCount, expectedByteCount > 0 else { return 0 }
@@ -62,7 +62,7 @@ public struct LoadProgress: Sendable, Hashable {
     public init(receivedByteCount: Int64, expectedByteCount: Int64?, bytesPerSecond: Double? = nil) {
         self.receivedByteCount = receivedByteCount
         self.expectedByteCount = expectedByteCount
-        speed = Uncompared(value: bytesPerSecond)
+        speed = IgnoredInEquality(value: bytesPerSecond)
     }
 }
 

@@ -107,7 +107,7 @@ public struct WebImageLoadEvent: Sendable {
         /// The entry was scaled down with another byte limit.
         case otherByteLimit
         /// The entry is only the first frame of an animation.
-        case firstFrameAlone
+        case firstFrameOnly
         /// The key filter returned no key.
         case noKey
         /// The entry is not a valid image.

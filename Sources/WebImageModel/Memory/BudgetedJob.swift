@@ -11,7 +11,7 @@ package final class BudgetedJob: RunningWork {
     private let cost: MemoryCost
     /// Indicates whether it continues with pixels that it holds.
     private let isBegun: Bool
-    private let patience: MemoryPatience
+    private let patience: WaitAllowance
     private let result: PendingResult<Result<ImageDecodeOptions?, WebImageError>>
     private let priority: Lock<LoadPriority>
     /// The reservation that it continues from; ended once it has requested its own.
@@ -31,7 +31,7 @@ package final class BudgetedJob: RunningWork {
         self.budget = budget
         self.priority = Lock(priority)
         self.isBegun = isBegun
-        patience = former?.patience ?? MemoryPatience()
+        patience = former?.patience ?? WaitAllowance()
         self.former = Lock(former)
         result = PendingResult(body)
     }

@@ -24,7 +24,7 @@ package extension DecodedMemoryBudget {
     /// A waiting request.
     struct Waiting {
         var need: Int
-        var patience: MemoryPatience
+        var patience: WaitAllowance
         var body: @Sendable (Answer) -> Void
     }
 
@@ -46,7 +46,7 @@ package extension DecodedMemoryBudget {
         isBegun: Bool = false,
         waits: Bool = true,
         evicts: Bool = true,
-        patience: MemoryPatience = MemoryPatience(),
+        patience: WaitAllowance = WaitAllowance(),
         then body: @escaping @Sendable (Answer) -> Void
     ) -> Outcome {
         // An answer that arrives while this is still asking is returned.

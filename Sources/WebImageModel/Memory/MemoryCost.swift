@@ -35,7 +35,7 @@ package enum MemoryCost: Sendable {
     /// The source policy of the load; empty for the program's own loads, and for images decoded in this process.
     var domain: String {
         guard case .decode(_, let coder, _, _) = self else { return "" }
-        return (coder as? any PlacedCoder)?.memoryDomain ?? ""
+        return (coder as? any OutOfProcessCoder)?.memoryDomain ?? ""
     }
 
     /// Returns the number of bytes at its peak.

@@ -3,7 +3,7 @@ import CLinux
 /// Bytes of a budget that are reserved for a job until it ends, or until this object is released.
 package final class MemoryReservation: Sendable {
     /// The remaining waiting time of the load.
-    let patience: MemoryPatience
+    let patience: WaitAllowance
     private let budget: DecodedMemoryBudget
     /// Nil after the job has ended.
     private let state: Lock<State?>
@@ -16,7 +16,7 @@ package final class MemoryReservation: Sendable {
         var isHandedOver = false
     }
 
-    init(_ byteCount: Int, of budget: DecodedMemoryBudget, patience: MemoryPatience) {
+    init(_ byteCount: Int, of budget: DecodedMemoryBudget, patience: WaitAllowance) {
         state = Lock(State(byteCount: byteCount))
         self.budget = budget
         self.patience = patience
@@ -110,7 +110,7 @@ extension MemoryReservation {
 }
 
 /// The waiting time that all requests of a load may use together for pixels that others hold.
-package final class MemoryPatience: Sendable {
+package final class WaitAllowance: Sendable {
     /// The time of the first wait.
     private let start = Lock<UInt64?>(nil)
 
@@ -127,7 +127,7 @@ package final class MemoryPatience: Sendable {
 }
 
 /// A reservation for an image that is downloading, released when a decode of a complete image needs it.
-package final class ArrivingRoom: Sendable {
+package final class ProvisionalReservation: Sendable {
     private let reservation: MemoryReservation
     private let budget: DecodedMemoryBudget
     private let reclaim: UInt64
@@ -157,9 +157,9 @@ extension DecodedMemoryBudget {
     /// Reserves memory for an image that is downloading, if there is room that no request waits for.
     ///
     /// - Parameter reclaim: called when another request needs the memory; must release the returned object.
-    package func roomOfWhatIsLeft(_ need: Int, reclaim: @escaping @Sendable () -> Void) -> ArrivingRoom? {
+    package func roomOfWhatIsLeft(_ need: Int, reclaim: @escaping @Sendable () -> Void) -> ProvisionalReservation? {
         guard case .admitted(let reservation) = now(need, mayShrink: false, evicts: false) else { return nil }
-        return ArrivingRoom(reservation, of: self, body: reclaim)
+        return ProvisionalReservation(reservation, of: self, body: reclaim)
     }
 }
 

@@ -5,12 +5,12 @@ import WebImageGTK
 /// The grid of all thumbnails.
 @MainActor
 final class GridPage {
-    let root: KeptWidget
+    let root: RetainedWidget
     let view: Widget
     private let model: OpaquePointer
     private let selection: OpaquePointer
     private let factory: OpaquePointer
-    private(set) var items: [PictureItem] = []
+    private(set) var items: [ImageItem] = []
     private let manager: WebImageManager
     private let open: (Int) -> Void
     private(set) lazy var loader = ListImageLoader { [weak self] position, _ in
@@ -41,7 +41,7 @@ final class GridPage {
         factory = Make.required(gtk_signal_list_item_factory_new())
         let view = Make.required(gtk_grid_view_new(selection, factory))
         self.view = view
-        root = KeptWidget(Make.required(gtk_scrolled_window_new()))
+        root = RetainedWidget(Make.required(gtk_scrolled_window_new()))
         gtk_grid_view_set_min_columns(view.opaque, 1)
         gtk_grid_view_set_max_columns(view.opaque, 24)
         gtk_widget_add_css_class(view, "gallery-grid")
@@ -59,7 +59,7 @@ final class GridPage {
     var widget: Widget { root.widget }
 
     /// Replaces the images and selects the first one.
-    func show(_ items: [PictureItem]) {
+    func show(_ items: [ImageItem]) {
         self.items = items
         (bound, ended, errors, wantedFocus) = ([], [], [:], nil)
         let copies = items.map { g_strdup($0.title) }
@@ -81,7 +81,7 @@ final class GridPage {
     }
 
     /// The errors of failed loads, in order.
-    var failures: [(PictureItem, WebImageError)] {
+    var failures: [(ImageItem, WebImageError)] {
         errors.sorted { $0.key < $1.key }.compactMap { index, error in
             items.indices.contains(index) ? (items[index], error) : nil
         }

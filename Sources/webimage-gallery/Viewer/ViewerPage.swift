@@ -6,13 +6,13 @@ import WebImageGTK
 /// The viewer: one image with zoom, info panel and playback controls.
 @MainActor
 final class ViewerPage {
-    let root: KeptWidget
-    let facts = FactsPanel()
+    let root: RetainedWidget
+    let facts = InfoPanel()
     let picture: Widget
     let scroller: Widget
     let animation: AnimationControls
     let zoomLabel = Make.label("Fit", classes: "numeric")
-    let neighbours: NeighbourLoads
+    let neighbours: NeighbourPreloader
     private let manager: WebImageManager
     private let message = Make.label(classes: "dim-label")
     private let position = Make.label(classes: "numeric", "dim-label")
@@ -28,7 +28,7 @@ final class ViewerPage {
     var pointer: ImagePoint?
     /// Called when an image has been loaded.
     var settled: (@MainActor () -> Void)?
-    private(set) var item: PictureItem?
+    private(set) var item: ImageItem?
     /// True once the image has been loaded or has failed.
     private(set) var isSettled = true
     private(set) var error: WebImageError?
@@ -41,7 +41,7 @@ final class ViewerPage {
     /// - Parameter step: called to open another image, with the offset to the current one.
     init(manager: WebImageManager, step: @escaping @MainActor (Int) -> Void) {
         self.manager = manager
-        neighbours = NeighbourLoads(manager: manager)
+        neighbours = NeighbourPreloader(manager: manager)
         picture = Make.required(gtk_picture_new())
         gtk_picture_set_can_shrink(picture.opaque, 1)
         picture.imageIndicator = ProgressIndicator()
@@ -52,7 +52,7 @@ final class ViewerPage {
         gtk_scrolled_window_set_child(scroller.opaque, picture)
         previous = Make.button(icon: "go-previous-symbolic", "Previous image (Left)") { step(-1) }
         next = Make.button(icon: "go-next-symbolic", "Next image (Right)") { step(1) }
-        root = KeptWidget(Make.box(GTK_ORIENTATION_VERTICAL))
+        root = RetainedWidget(Make.box(GTK_ORIENTATION_VERTICAL))
         gtk_box_append(widget.cast(), makeMiddle())
         gtk_box_append(widget.cast(), makeBar())
         showFitting()
@@ -103,7 +103,7 @@ final class ViewerPage {
     ///   - place: its index, from 0, and the number of images.
     ///   - thumbnail: the placeholder.
     ///   - pageSize: the size of the page in points, used before its first layout.
-    func show(_ item: PictureItem, place: (index: Int, count: Int), thumbnail: Image?, pageSize: ImageSize) {
+    func show(_ item: ImageItem, place: (index: Int, count: Int), thumbnail: Image?, pageSize: ImageSize) {
         self.item = item
         (error, result, describedImage) = (nil, nil, nil)
         isSettled = false

@@ -6,7 +6,7 @@ import WebImageGTK
 /// The contents of the caches, with buttons to clear them.
 @MainActor
 final class CachePage {
-    let root: KeptWidget
+    let root: RetainedWidget
     private let cache: ImageCache
     private let grid: OpaquePointer
     private var values: [Row: OpaquePointer] = [:]
@@ -27,7 +27,7 @@ final class CachePage {
         grid = table.opaque
         gtk_grid_set_row_spacing(table.cast(), 8)
         gtk_grid_set_column_spacing(table.cast(), 24)
-        root = KeptWidget(Make.box(GTK_ORIENTATION_VERTICAL, spacing: 18, title, table))
+        root = RetainedWidget(Make.box(GTK_ORIENTATION_VERTICAL, spacing: 18, title, table))
         gtk_widget_set_halign(widget, GTK_ALIGN_CENTER)
         widget.margins(32)
         for (index, row) in Row.allCases.enumerated() {

@@ -15,7 +15,7 @@ final class GalleryWindow {
     private let back: Widget
     private let title: Widget
     private let defaultSize: ImageSize
-    private(set) var items: [PictureItem] = []
+    private(set) var items: [ImageItem] = []
     private(set) var index = 0
     /// The direction of navigation: 1 towards later images, -1 towards earlier ones.
     private var direction = 1
@@ -144,7 +144,7 @@ final class GalleryWindow {
     // MARK: Images
 
     /// Replaces the images and scrolls to the first one.
-    func show(_ items: [PictureItem]) {
+    func show(_ items: [ImageItem]) {
         viewer.clear()
         self.items = items
         index = 0

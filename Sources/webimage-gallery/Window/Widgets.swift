@@ -91,7 +91,7 @@ enum Make {
 
 /// Keeps a widget and its children alive after their window has been destroyed.
 @MainActor
-final class KeptWidget {
+final class RetainedWidget {
     let widget: Widget
 
     init(_ widget: Widget) {

@@ -190,8 +190,8 @@ import WebImage
             let record = oracle.row.record
             let (early, late) = (Double(random.below(300)) - 200, Double(random.below(100_000)))
             #expect(record.age(at: CacheRow.start + early) <= record.age(at: CacheRow.start + Swift.max(late, early)))
-            let isFresh = record.standing(at: CacheRow.start + early).isFresh
-            let isFreshLater = record.standing(at: CacheRow.start + Swift.max(late, early)).isFresh
+            let isFresh = record.cacheStatus(at: CacheRow.start + early).isFresh
+            let isFreshLater = record.cacheStatus(at: CacheRow.start + Swift.max(late, early)).isFresh
             #expect(isFresh || !isFreshLater)
         }
     }

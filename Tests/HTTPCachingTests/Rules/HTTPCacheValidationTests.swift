@@ -101,8 +101,8 @@ import WebImage
         #expect(new.headers["date"] == nil)
         #expect(new.headers["age"] == nil)
         #expect(new.age(at: CacheRow.start + 110) == 10)
-        #expect(new.standing(at: CacheRow.start + 159).isFresh)
-        #expect(!new.standing(at: CacheRow.start + 160).isFresh)
+        #expect(new.cacheStatus(at: CacheRow.start + 159).isFresh)
+        #expect(!new.cacheStatus(at: CacheRow.start + 160).isFresh)
     }
 
     @Test func `A 304 changes what is said about caching`() throws {

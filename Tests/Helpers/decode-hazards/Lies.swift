@@ -10,7 +10,7 @@ enum Lies {
     private static let socket = Int32(webimage_worker_socket)
 
     static func tell(_ name: String) {
-        var picture = IsolatedPicture(HazardCoder.picture(0))
+        var picture = IsolatedImage(HazardCoder.picture(0))
         switch name {
         case "garbage": send((0..<100).map { UInt8($0) })
         case "empty": send([])
@@ -78,12 +78,12 @@ enum Lies {
         }
     }
 
-    private static func announce(_ memory: Int32, _ byteCount: Int, _ picture: IsolatedPicture) {
+    private static func announce(_ memory: Int32, _ byteCount: Int, _ picture: IsolatedImage) {
         send(MemoryMessage.announcement(byteCount).bytes, memory)
         send(message(picture))
     }
 
-    private static func message(_ picture: IsolatedPicture) -> [UInt8] {
+    private static func message(_ picture: IsolatedImage) -> [UInt8] {
         IsolationReply(id: 1, answer: .image(picture)).message
     }
 

@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func `The timer does not hold the cache, and goes with it`() async {
-        weak var gone: CacheUpkeep?
+        weak var gone: CacheMaintenance?
         do {
             let cache = disk.cache(coder: nil) { $0.expiryInterval = 3600 }
             gone = cache.upkeep

@@ -100,9 +100,9 @@ import Testing
     }
 }
 
-@Suite struct EvictionDuelTests {
+@Suite struct SetDuelingTests {
     @Test func `The duel stays small however many keys there are`() {
-        var duel = EvictionDuel()
+        var duel = SetDueling()
         var random = SeededGenerator(seed: 9)
         for _ in 0..<200_000 {
             let hash = random.next()

@@ -43,7 +43,7 @@ import WebImage
 
     @Test func `Numbers that are none do no harm`() throws {
         let color = SourceColor(primaries: 9, transferCharacteristics: 18)
-        let converter = WideConverter(color: color, profile: nil, limit: 0)
+        let converter = HighBitDepthConverter(color: color, profile: nil, limit: 0)
         var pixels: [Float] = [.nan, .infinity, -.infinity, .nan, -5, 1e30, 0.5, 2]
         var levels = [UInt8](repeating: 0, count: 8)
         converter.narrow(&pixels, to: &levels, count: 2)

@@ -24,9 +24,9 @@ import WebImage
         } catch { return error }
     }
 
-    private func coded(_ file: String) throws -> Set<CodedPicture> {
+    private func coded(_ file: String) throws -> Set<BitstreamHeader> {
         try Fixtures.data(file).withBytes { (bytes) throws(WebImageError) in
-            Set(try HEIFPictures(bytes, ImageLimits()).coded)
+            Set(try HEIFImages(bytes, ImageLimits()).coded)
         }
     }
 
@@ -65,9 +65,9 @@ import WebImage
     func `AV1 tells its size and what its planes are`(name: String, samples: Int, bits: Int) throws {
         let data = try Fixtures.data("AVIF/\(name).avif")
         let properties = try AVIFCoder().properties(of: data, limits: ImageLimits())
-        var found: Set<CodedPicture> = []
+        var found: Set<BitstreamHeader> = []
         try data.withBytes { (bytes) throws(WebImageError) in
-            let pictures = try ISOPictures(ByteReader(bytes), types: [fourCC("av01")])
+            let pictures = try ISOImages(ByteReader(bytes), types: [fourCC("av01")])
             for sample in pictures.samples {
                 try pictures.withBytes(of: sample) { found.formUnion(AV1Sequence.pictures(in: $0)) }
             }
@@ -89,8 +89,8 @@ import WebImage
     @Test func `Grain takes planes of its own, and what is bigger than the picture counts as well`() throws {
         let grain = try Fixtures.data("AVIF/grain.avif")
         let found = try grain.withBytes { (bytes) throws(WebImageError) in
-            let pictures = try ISOPictures(ByteReader(bytes), types: [fourCC("av01")])
-            var found: Set<CodedPicture> = []
+            let pictures = try ISOImages(ByteReader(bytes), types: [fourCC("av01")])
+            var found: Set<BitstreamHeader> = []
             for sample in pictures.samples {
                 try pictures.withBytes(of: sample) { found.formUnion(AV1Sequence.pictures(in: $0)) }
             }
@@ -99,7 +99,7 @@ import WebImage
         #expect(!found.isEmpty && found.allSatisfy(\.hasGrain))
         #expect(try coded("CodedSizes/av1-320x240.heic").allSatisfy { !$0.hasGrain })
         let inside = try Fixtures.data("CodedSizes/inside-16x16.heic")
-        let pictures = try inside.withBytes { (bytes) throws(WebImageError) in try HEIFPictures(bytes, ImageLimits()) }
+        let pictures = try inside.withBytes { (bytes) throws(WebImageError) in try HEIFImages(bytes, ImageLimits()) }
         #expect(pictures.memory(besides: 16 * 16) >= 320 * 240 * 3)
         #expect(pictures.memory(besides: 320 * 240) == 0)
     }
@@ -152,7 +152,7 @@ import WebImage
         #expect(throws: WebImageError.self) { try AVIFCoder().properties(of: data, limits: ImageLimits()) }
         let refused = #expect(throws: WebImageError.self) {
             try data.withBytes { (bytes) throws(WebImageError) in
-                _ = try ISOPictures(ByteReader(bytes), types: [fourCC("av01")])
+                _ = try ISOImages(ByteReader(bytes), types: [fourCC("av01")])
             }
         }
         #expect(refused?.message.contains("overlap") == true)

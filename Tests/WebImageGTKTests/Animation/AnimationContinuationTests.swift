@@ -175,7 +175,7 @@ import WebImage
     }
 
     @Test func `When the view grows after a transition, the frame that is seen gets more pixels`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let raw = UnsafeMutableRawPointer(picture)
         let fixed = UnsafeMutableRawPointer(try #require(gtk_fixed_new()))
         gtk_fixed_put(fixed.assumingMemoryBound(to: GtkFixed.self), raw.widget, 0, 0)

@@ -18,7 +18,7 @@ import WebImage
 
     @Test func `On a hidden page it stands still and decodes nothing, and then goes on where it was`() async throws {
         let stack = UnsafeMutableRawPointer(try #require(gtk_stack_new()))
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let other = try #require(gtk_label_new("other"))
         gtk_stack_add_child(stack.opaque, UnsafeMutableRawPointer(picture).widget)
         gtk_stack_add_child(stack.opaque, other)
@@ -50,7 +50,7 @@ import WebImage
 
     @Test func `Views that show one image share its frames, and their textures`() async throws {
         let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)))
-        let pictures = (0..<2).map { _ in ViewBench.makePicture() }
+        let pictures = (0..<2).map { _ in ViewBench.makeImage() }
         for picture in pictures {
             gtk_widget_set_size_request(UnsafeMutableRawPointer(picture).widget, 40, 30)
             gtk_box_append(box.assumingMemoryBound(to: GtkBox.self), UnsafeMutableRawPointer(picture).widget)
@@ -90,7 +90,7 @@ import WebImage
 
     @Test func `A view that is destroyed while it plays leaves nothing behind`() async throws {
         let before = ViewState.count
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         weak var provider: ColorFrames?
         do {
@@ -106,7 +106,7 @@ import WebImage
     }
 
     @Test func `Until a transition is over the first frame stands`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let state = ViewState.of(UnsafeMutableRawPointer(picture))
         let first = ColorFrames([ColorFrames.white, ColorFrames.green], seconds: 0.02)
@@ -134,7 +134,7 @@ import WebImage
     }
 
     @Test func `While a frame stays for long, GTK is not asked for frames`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let state = ViewState.of(UnsafeMutableRawPointer(picture))
         show(try ColorFrames(seconds: 0.3).image(), in: picture)
@@ -155,7 +155,7 @@ import WebImage
     }
 
     @Test func `It plays when the user has turned animations off, too`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let settings = try #require(gtk_settings_get_default())
         var value = GValue()

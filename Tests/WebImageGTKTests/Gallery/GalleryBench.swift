@@ -44,7 +44,7 @@ final class GalleryBench {
     static func url(_ name: String) -> URL { ViewBench.url(name) }
 
     /// Shows pictures with these names.
-    func show(_ names: [String]) { window.show(names.map { PictureItem(Self.url($0)) }) }
+    func show(_ names: [String]) { window.show(names.map { ImageItem(Self.url($0)) }) }
 
     /// Ends the loads of a picture, those under way and those that come: grid, page and what is loaded ahead may all want it.
     func serve(_ name: String, _ data: Data = ViewBench.red) async throws {

@@ -13,9 +13,9 @@ import Testing
         for name in names { try Data("x".utf8).write(to: URL(filePath: directory.path(name))) }
     }
 
-    private func list(_ text: String, _ name: String = "list.txt") throws -> PictureList {
+    private func list(_ text: String, _ name: String = "list.txt") throws -> ImageList {
         try Data(text.utf8).write(to: URL(filePath: directory.path(name)))
-        return PictureList([directory.path(name)])
+        return ImageList([directory.path(name)])
     }
 
     @Test func `A folder is in the order that people look for`() throws {
@@ -30,7 +30,7 @@ import Testing
             ".hidden.png",
             "notes.txt"
         )
-        let found = PictureList([directory.path("")])
+        let found = ImageList([directory.path("")])
         #expect(found.complaints.isEmpty)
         #expect(
             found.items.map(\.title) == [
@@ -62,16 +62,16 @@ import Testing
     @Test func `A list in the working folder and one in the root name files beside them`() throws {
         #expect(try list("none-here.png").complaints.first?.hasPrefix(directory.path("none-here.png")) == true)
         // Not read, so the root is not written to: only names are looked at.
-        #expect(PictureList(["/none-here.txt"]).complaints.count == 1)
+        #expect(ImageList(["/none-here.txt"]).complaints.count == 1)
     }
 
     @Test func `Where there are no pictures the reason is said`() throws {
-        #expect(PictureList([directory.path("")]).complaints.first?.hasSuffix(": the folder has no images") == true)
+        #expect(ImageList([directory.path("")]).complaints.first?.hasSuffix(": the folder has no images") == true)
         #expect(try list("# nothing\n").complaints.first?.hasSuffix(": the list contains no images") == true)
-        #expect(PictureList(["ftp://example.test/a.png"]).complaints.count == 1)
-        #expect(PictureList(["no such thing"]).complaints.first?.contains("no such file") == true)
+        #expect(ImageList(["ftp://example.test/a.png"]).complaints.count == 1)
+        #expect(ImageList(["no such thing"]).complaints.first?.contains("no such file") == true)
         #expect(
-            PictureList([String(repeating: "x", count: 5000)]).complaints.first?.contains("File name too long") == true
+            ImageList([String(repeating: "x", count: 5000)]).complaints.first?.contains("File name too long") == true
         )
     }
 
@@ -82,20 +82,20 @@ import Testing
         defer { chmod(path, 0o700) }
         // Root may read everything.
         guard geteuid() != 0 else { return }
-        #expect(PictureList([path]).complaints.first?.contains("Permission denied") == true)
+        #expect(ImageList([path]).complaints.first?.contains("Permission denied") == true)
     }
 
     @Test func `A list that is too big is not read`() throws {
         let path = directory.path("big.txt")
         try #require(FileManager.default.createFile(atPath: path, contents: nil))
         try #require(truncate(path, (16 << 20) + 1) == 0)
-        #expect(PictureList([path]).complaints.first?.contains("larger than 16 MiB") == true)
+        #expect(ImageList([path]).complaints.first?.contains("larger than 16 MiB") == true)
     }
 
     @Test func `A name with lines, marks of direction or without end is a title on one line`() throws {
         let name = "a\nb\u{202E}gnp.png"
         try make(name)
-        #expect(PictureList([directory.path("")]).items.map(\.title) == ["a b gnp.png"])
+        #expect(ImageList([directory.path("")]).items.map(\.title) == ["a b gnp.png"])
         #expect(PlainText.line(String(repeating: "a", count: 500), most: 5) == "aaaaa…")
         #expect(PlainText.line("e" + String(repeating: "\u{301}", count: 500), most: 5).unicodeScalars.count == 6)
         #expect(PlainText.lines("a\nb\u{7}", most: 9) == "a\nb ")

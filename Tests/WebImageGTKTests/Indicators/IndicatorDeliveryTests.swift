@@ -18,7 +18,7 @@ import WebImage
     init() throws { bench = try ViewBench() }
 
     private func shown() async throws -> (picture: OpaquePointer, window: TestWindow, state: ViewState) {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         return (picture, window, ViewState.of(UnsafeMutableRawPointer(picture)))
     }

@@ -32,7 +32,7 @@ import WebImage
     private func overlaid() async throws -> (
         picture: OpaquePointer, overlay: UnsafeMutableRawPointer, window: TestWindow
     ) {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let overlay = UnsafeMutableRawPointer(try #require(gtk_overlay_new()))
         gtk_overlay_set_child(overlay.opaque, UnsafeMutableRawPointer(picture).widget)
         return (picture, overlay, try await TestWindow(overlay))
@@ -58,7 +58,7 @@ import WebImage
 
     @Test func `One that has a place is shown there and hidden, with the view on another page too`() async throws {
         let stack = UnsafeMutableRawPointer(try #require(gtk_stack_new()))
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let label = UnsafeMutableRawPointer(try #require(gtk_label_new("…")))
         gtk_stack_add_named(stack.opaque, label.widget, "waiting")
         gtk_stack_add_named(stack.opaque, UnsafeMutableRawPointer(picture).widget, "picture")
@@ -88,7 +88,7 @@ import WebImage
     }
 
     @Test func `Without an overlay and without a place there is nothing to see, and no harm`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let label = UnsafeMutableRawPointer(try #require(gtk_label_new("…")))
         picture.imageIndicator = indicator(label)

@@ -118,7 +118,7 @@ private final class LoadingWindow {
     /// That of somebody who takes long to let go of the view.
     private var view: ObjectReference?
     private let isViewKept: Bool
-    private let picture = ViewBench.makePicture()
+    private let picture = ViewBench.makeImage()
 
     init(_ name: String, isViewKept: Bool = false) {
         url = ViewBench.url(name)

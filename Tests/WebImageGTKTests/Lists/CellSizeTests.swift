@@ -14,7 +14,7 @@ import WebImage
 
     init() throws {
         bench = try ViewBench()
-        picture = ViewBench.makePicture()
+        picture = ViewBench.makeImage()
     }
 
     private var view: UnsafeMutableRawPointer { UnsafeMutableRawPointer(picture) }
@@ -56,7 +56,7 @@ import WebImage
         for size in [(300, 100), (100, 300), (20, 10)] {
             var pictures: [WidgetPixels] = []
             for keepsSize in [true, false] {
-                let view = UnsafeMutableRawPointer(ViewBench.makePicture())
+                let view = UnsafeMutableRawPointer(ViewBench.makeImage())
                 gtk_widget_set_size_request(view.widget, 60, 40)
                 gtk_picture_set_content_fit(view.opaque, GtkContentFit(rawValue: fit))
                 if keepsSize { ViewState.of(view).keepRequestedSize() }

@@ -37,7 +37,7 @@ import WebImage
         // Where GTK draws: GDK_PRIORITY_REDRAW, a macro that is not imported.
         #expect(MainMailbox.priority > Int32(G_PRIORITY_HIGH_IDLE) + 20)
         #expect(MainMailbox.priority < Int32(G_PRIORITY_DEFAULT_IDLE))
-        let view = UnsafeMutableRawPointer(ViewBench.makePicture())
+        let view = UnsafeMutableRawPointer(ViewBench.makeImage())
         let window = try await TestWindow(view)
         let clock = FrameClock(widget: view)
         var frames = 0
@@ -62,7 +62,7 @@ import WebImage
     func `Pictures, failures and progress come through the mailbox, and what lies in memory comes within the call`()
         async throws
     {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let (a, b) = (ViewBench.url("a.bmp"), ViewBench.url("b.bmp"))
         var sources: [String?] = []

@@ -75,7 +75,7 @@ import WebImage
     @Test func `A dialog that a completion runs shows its pictures`() async throws {
         let bench = try ViewBench()
         let (a, b) = (ViewBench.url("a.bmp"), ViewBench.url("b.bmp"))
-        let (picture, other) = (ViewBench.makePicture(), ViewBench.makePicture())
+        let (picture, other) = (ViewBench.makeImage(), ViewBench.makeImage())
         let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)))
         for view in [picture, other] {
             gtk_box_append(box.assumingMemoryBound(to: GtkBox.self), UnsafeMutableRawPointer(view).widget)

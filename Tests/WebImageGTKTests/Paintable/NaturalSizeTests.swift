@@ -17,7 +17,7 @@ import WebImage
     }
 
     private func view(showing image: Image) -> UnsafeMutableRawPointer {
-        let view = UnsafeMutableRawPointer(ViewBench.makePicture())
+        let view = UnsafeMutableRawPointer(ViewBench.makeImage())
         let state = ViewState.of(view)
         state.installPaintable()
         state.paintable.show(PaintableContent(image))

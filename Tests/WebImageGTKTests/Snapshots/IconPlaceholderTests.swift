@@ -56,7 +56,7 @@ import WebImage
     ) async throws {
         for name in names {
             let isSame =
-                try await placeholder(name, in: ViewBench.makePicture(), width, height)
+                try await placeholder(name, in: ViewBench.makeImage(), width, height)
                 == image(name, side, in: width, height)
             #expect(isSame, "\(name)")
         }
@@ -65,7 +65,7 @@ import WebImage
     @Test func `It is neither stretched nor cut, however the view shows pictures`() async throws {
         let usual = try await image(names[0], 48, in: 184, 138)
         for fit in [GTK_CONTENT_FIT_FILL, GTK_CONTENT_FIT_COVER, GTK_CONTENT_FIT_SCALE_DOWN] {
-            let view = ViewBench.makePicture()
+            let view = ViewBench.makeImage()
             gtk_picture_set_content_fit(view, fit)
             let isSame = try await placeholder(names[0], in: view, 184, 138) == usual
             #expect(isSame, "\(fit)")
@@ -81,7 +81,7 @@ import WebImage
 
     @Test func `It has all pixels of the display`() async throws {
         try await DisplayScale.with(2) {
-            let look = try await placeholder(names[1], in: ViewBench.makePicture(), 100, 80)
+            let look = try await placeholder(names[1], in: ViewBench.makeImage(), 100, 80)
             #expect(look.width == 200)
             let isSame = try await look == image(names[1], 48, in: 100, 80)
             #expect(isSame)
@@ -114,7 +114,7 @@ import WebImage
     }
 
     @Test func `What it looks like now is its icon`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(widget(view))
         let content = try #require(ThemeIcon.named(names[0], for: widget(view)))
         guard case .paintable(let reference) = content else { return }

@@ -17,7 +17,7 @@ import WebImage
     private func look(_ placeholder: ViewPlaceholder?, _ width: Int = 60, _ height: Int = 40) async throws
         -> WidgetPixels
     {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture), width, height)
         try await bench.begin(picture, url, placeholder: placeholder)
         await window.frames()
@@ -48,11 +48,11 @@ import WebImage
 
     @Test func `A paintable that changes is seen to`() async throws {
         // The paintable of another view, whose content changes.
-        let other = ViewBench.makePicture()
+        let other = ViewBench.makeImage()
         let kept = ObjectReference(retaining: UnsafeMutableRawPointer(other))
         let state = ViewState.of(kept.pointer)
         state.paintable.show(PaintableContent(try Quarters.old(60, 40)))
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture), 60, 40)
         try await bench.begin(picture, url, placeholder: .paintable(PaintableReference(state.paintable.pointer)))
         await window.frames()
@@ -74,7 +74,7 @@ import WebImage
         #expect(colors(missing).count > 4)
         let unknown = try await look(.icon(name: "no-icon-has-this-name"), 96, 96)
         #expect(colors(unknown).count > 1)
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture), 96, 96)
         try await bench.begin(picture, url, placeholder: .icon(name: "open-menu-symbolic"))
         await window.frames()

@@ -46,7 +46,7 @@ import WebImage
             (GTK_CONTENT_FIT_COVER, ImageRect(x: -10, y: 0, width: 80, height: 40)),
             (GTK_CONTENT_FIT_SCALE_DOWN, ImageRect(x: 10, y: 10, width: 40, height: 20)),
         ]
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture), 60, 40)
         let state = ViewState.of(UnsafeMutableRawPointer(picture))
         state.installPaintable()
@@ -64,7 +64,7 @@ import WebImage
     }
 
     @Test func `Odd sizes lie where GTK puts them, and so does what was there before`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture), 61, 43)
         let state = ViewState.of(UnsafeMutableRawPointer(picture))
         state.installPaintable()
@@ -121,7 +121,7 @@ import WebImage
         let setting = AnimationSetting()
         setting.turn(false)
         defer { setting.turn(true) }
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let view = UnsafeMutableRawPointer(picture)
         let window = try await TestWindow(view, 60, 40)
         let state = ViewState.of(view)
@@ -172,7 +172,7 @@ import WebImage
     }
 
     @Test func `The bar lies at the bottom of the view, not of the picture`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let view = UnsafeMutableRawPointer(picture)
         let window = try await TestWindow(view, 120, 80)
         let indicator = ProgressIndicator(delay: 0)
@@ -197,7 +197,7 @@ import WebImage
         var looks: [WidgetPixels] = []
         for _ in 0..<2 {
             let bench = try ViewBench()
-            let picture = ViewBench.makePicture()
+            let picture = ViewBench.makeImage()
             let view = UnsafeMutableRawPointer(picture)
             let window = try await TestWindow(view, 60, 40)
             try await bench.begin(picture, url, placeholder: .image(try Quarters.old()))

@@ -32,7 +32,7 @@ final class AnimationStage {
     var shown: [Int] = []
     var loops: [Int] = []
 
-    init(_ make: @MainActor () -> OpaquePointer = ViewBench.makePicture) async throws {
+    init(_ make: @MainActor () -> OpaquePointer = ViewBench.makeImage) async throws {
         try Display.open()
         picture = make()
         view = AnimatedImageView(picture)

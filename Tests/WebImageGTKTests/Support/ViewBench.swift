@@ -46,7 +46,7 @@ struct ViewBench {
     nonisolated static let blue = picture(40, 30, 0, 0, 255)
 
     /// A `GtkPicture` that belongs to nobody yet.
-    static func makePicture() -> OpaquePointer { OpaquePointer(gtk_picture_new()) }
+    static func makeImage() -> OpaquePointer { OpaquePointer(gtk_picture_new()) }
 }
 
 /// What a view's load told, in order.

@@ -56,7 +56,7 @@ import WebImage
     }
 
     private func shown() async throws -> (picture: OpaquePointer, window: TestWindow, paintable: ImagePaintable) {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         return (picture, window, ViewState.of(UnsafeMutableRawPointer(picture)).paintable)
     }
@@ -245,7 +245,7 @@ import WebImage
     @Test func `Without frames it ends by the clock`() async throws {
         let (picture, window, _) = try await shown()
         // Never on the screen, and so never drawn.
-        let other = ObjectReference(retaining: UnsafeMutableRawPointer(ViewBench.makePicture()))
+        let other = ObjectReference(retaining: UnsafeMutableRawPointer(ViewBench.makeImage()))
         let paintable = ImagePaintable(view: UnsafeMutableRawPointer(picture), clock: FrameClock(widget: other.pointer))
         paintable.grace = 0.01
         var ends: [Bool] = []
@@ -264,7 +264,7 @@ import WebImage
         // Four by three of 60 by 40, in which pictures are shown whole: 60 by 30, and 20 by 40.
         let grid = UnsafeMutableRawPointer(try #require(gtk_grid_new()))
         let pictures = Effects.names.enumerated().map { index, _ in
-            let picture = ViewBench.makePicture()
+            let picture = ViewBench.makeImage()
             gtk_widget_set_hexpand(UnsafeMutableRawPointer(picture).widget, 1)
             gtk_widget_set_vexpand(UnsafeMutableRawPointer(picture).widget, 1)
             let (column, row) = (Int32(index % 4), Int32(index / 4))

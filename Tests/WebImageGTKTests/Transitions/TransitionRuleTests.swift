@@ -44,7 +44,7 @@ import WebImage
     ]
 
     @Test(arguments: rules) func `A transition leads to what took time to come`(rule: Rule) async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let state = ViewState.of(UnsafeMutableRawPointer(picture))
         var prepared = 0
@@ -101,7 +101,7 @@ import WebImage
     }
 
     @Test func `From the loader and from disk it runs, from memory only when it is forced`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         #expect(try await load(picture, .waitStoreCache, isHeld: true))
         #expect(try await !load(picture))
@@ -118,7 +118,7 @@ import WebImage
     }
 
     @Test func `Without a transition nothing moves`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         #expect(picture.imageTransition == nil)
         let told = Told()

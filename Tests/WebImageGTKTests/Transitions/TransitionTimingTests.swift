@@ -111,7 +111,7 @@ import WebImage
 
     @Test func `Each frame shows as much of it as there was time`() async throws {
         try Display.open()
-        let view = UnsafeMutableRawPointer(ViewBench.makePicture())
+        let view = UnsafeMutableRawPointer(ViewBench.makeImage())
         let window = try await TestWindow(view)
         let state = ViewState.of(view)
         state.installPaintable()

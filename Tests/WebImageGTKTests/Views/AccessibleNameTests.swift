@@ -55,7 +55,7 @@ import WebImage
     }
 
     @Test func `The text that a picture has in its place stays, whatever is loaded into it`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         gtk_picture_set_alternative_text(picture, "A lighthouse")
         picture.imageTransition = .fade

@@ -19,7 +19,7 @@ import WebImage
         @MainActor
         func makeView() throws -> OpaquePointer {
             switch self {
-            case .picture, .highlighted: ViewBench.makePicture()
+            case .picture, .highlighted: ViewBench.makeImage()
             case .button, .background: OpaquePointer(try #require(gtk_button_new()))
             }
         }

@@ -26,7 +26,7 @@ import WebImage
 
     @Test(arguments: orders) func `A view goes in every order of what can happen to it`(order: [Step]) async throws {
         let remnants = Remnants()
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let view = UnsafeMutableRawPointer(picture)
         // The extra reference of somebody who takes long to let go.
         g_object_ref_sink(view)
@@ -71,7 +71,7 @@ import WebImage
 
     @Test func `A picture that is on its way when its view goes is not told of, and goes, too`() async throws {
         let remnants = Remnants()
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let view = UnsafeMutableRawPointer(picture)
         let window = try await TestWindow(view)
         let told = told
@@ -93,7 +93,7 @@ import WebImage
 
     @Test func `A completion that loads again when its view goes does so once, and not for ever`() async throws {
         let before = ViewState.count
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let (told, url, context) = (told, url, bench.context)
         func load() {
@@ -114,7 +114,7 @@ import WebImage
     }
 
     @Test func `A view that was destroyed while somebody holds it can be used in another window`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let view = UnsafeMutableRawPointer(picture)
         g_object_ref_sink(view)
         let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)))
@@ -139,7 +139,7 @@ import WebImage
         let remnants = Remnants()
         for round in 0..<4 {
             let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)))
-            let pictures = (0..<25).map { _ in ViewBench.makePicture() }
+            let pictures = (0..<25).map { _ in ViewBench.makeImage() }
             for picture in pictures {
                 gtk_box_append(box.assumingMemoryBound(to: GtkBox.self), UnsafeMutableRawPointer(picture).widget)
                 picture.imageTransition = .fade

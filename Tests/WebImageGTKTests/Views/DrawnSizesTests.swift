@@ -27,7 +27,7 @@ import WebImage
     private func twice(_ size: (Int, Int), other: (Int, Int)) async throws -> (
         view: OpaquePointer, state: ViewState, window: TestWindow
     ) {
-        let (view, copy) = (ViewBench.makePicture(), ViewBench.makePicture())
+        let (view, copy) = (ViewBench.makeImage(), ViewBench.makeImage())
         let box = UnsafeMutableRawPointer(try #require(gtk_fixed_new()))
         gtk_picture_set_can_shrink(view, 1)
         for (picture, size, x) in [(view, size, 0.0), (copy, other, 400.0)] {
@@ -71,7 +71,7 @@ import WebImage
     }
 
     @Test func `A view that shrinks, grows and shrinks gets what it needs each time`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 400, 300)
         try await load(view)
         for (size, isSmall) in [(60, true), (300, false), (60, true)] {
@@ -95,7 +95,7 @@ import WebImage
         `A view is loaded for the size that it is said to have, whatever its own is, and gets more when it is drawn bigger`()
         async throws
     {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let holder = ObjectReference(retaining: UnsafeMutableRawPointer(view))
         view.preferredPixelSize = ImageSize(width: 80, height: 60)
         #expect(view.preferredPixelSize == ImageSize(width: 80, height: 60))

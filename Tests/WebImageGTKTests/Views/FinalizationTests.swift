@@ -41,7 +41,7 @@ import WebImage
 
     @Test func `An operation that is put into a slot is cancelled`() async throws {
         let operation = Noted()
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         try await atEnd(of: view) { view.setImageLoadOperation(operation, in: .named("own")) }
         #expect(operation.isCancelled)
     }
@@ -57,7 +57,7 @@ import WebImage
     }
 
     @Test func `A view gets no highlighted picture`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         var load: WebImageLoadOperation?
         var isTouched = true
         try await atEnd(of: view) {

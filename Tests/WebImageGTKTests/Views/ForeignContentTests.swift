@@ -38,7 +38,7 @@ import WebImage
     @Test(arguments: [false, true])
     func `A highlight gives way to what the program shows, and not to the picture of before`(isImage: Bool) async throws
     {
-        let view = isImage ? OpaquePointer(try #require(gtk_image_new())) : ViewBench.makePicture()
+        let view = isImage ? OpaquePointer(try #require(gtk_image_new())) : ViewBench.makeImage()
         if isImage { gtk_image_set_pixel_size(view, 40) }
         let window = try await highlightable(view)
         let green = try texture(ViewBench.green)
@@ -74,7 +74,7 @@ import WebImage
 
     @Test func `What an indicator is drawn over is not replaced by more pixels of the picture of before`() async throws
     {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await bench.begin(view, a)
         try await bench.end(view, a, with: .success(ViewBench.picture(400, 300, 255, 0, 0)))

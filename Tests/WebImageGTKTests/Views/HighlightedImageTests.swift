@@ -35,7 +35,7 @@ import WebImage
     func `It is seen while the view is pointed at, pressed, selected, or highlighted by the program`(isImage: Bool)
         async throws
     {
-        let view = isImage ? OpaquePointer(try #require(gtk_image_new())) : ViewBench.makePicture()
+        let view = isImage ? OpaquePointer(try #require(gtk_image_new())) : ViewBench.makeImage()
         if isImage { gtk_image_set_pixel_size(view, 40) }
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         view.setImage(with: a, context: bench.context, completed: nil)
@@ -62,7 +62,7 @@ import WebImage
     }
 
     @Test func `It has a slot of its own, is cancelled alone, and has no placeholder`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         #expect(view.imageURL(in: .highlighted) == nil && !view.isHighlighted)
         view.cancelCurrentImageLoad(in: .highlighted)
@@ -93,7 +93,7 @@ import WebImage
     }
 
     @Test func `A placeholder that is given is seen in its place while the view is highlighted`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         view.setImage(with: a, context: bench.context)
         try await finish(a, ViewBench.red, view, .image)
@@ -108,7 +108,7 @@ import WebImage
     }
 
     @Test func `The async form returns the picture, and throws why there is none`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let (context, a, b) = (bench.context, a, b)
         let first = Task { try await view.setImage(awaiting: a, in: .highlighted, context: context) }
@@ -128,7 +128,7 @@ import WebImage
     }
 
     @Test func `What the program had the view show is there again afterwards`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
         let texture = try #require(Texture.of(green))
         gtk_picture_set_paintable(view, texture.pointer)
@@ -176,7 +176,7 @@ import WebImage
     }
 
     @Test func `It keeps its shape in the room of the picture, and the room stays`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 120, 80)
         view.setImage(with: a, context: bench.context, completed: nil)
         try await finish(a, ViewBench.picture(120, 80, 255, 0, 0), view, .image)
@@ -209,7 +209,7 @@ import WebImage
 
     @Test func `A view that is destroyed takes it along`() async throws {
         let before = ViewState.count
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let told = told
         view.setImage(with: b, in: .highlighted, context: bench.context, completed: { told.results.append($0) })
@@ -221,7 +221,7 @@ import WebImage
     }
 
     @Test func `It is decoded anew when it is drawn bigger`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         gtk_widget_set_size_request(UnsafeMutableRawPointer(view).widget, 20, 15)
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 20, 15)
         view.setImage(with: b, in: .highlighted, context: bench.context, completed: nil)

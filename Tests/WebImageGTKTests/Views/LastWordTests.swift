@@ -21,7 +21,7 @@ import WebImage
 
     /// A view whose picture is being refreshed, while a long transition leads to the one from the cache.
     private func refreshing() async throws -> (view: OpaquePointer, window: TestWindow, paintable: ImagePaintable) {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         try await bench.begin(view, a)
         try await bench.end(view, a)
@@ -57,7 +57,7 @@ import WebImage
 
     @Test func `Loads that others did not cancel are cancelled with the view`() async throws {
         let before = ViewState.count
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let (first, second) = (Told(), Told())
         set(view, a, [], first)
@@ -70,7 +70,7 @@ import WebImage
     }
 
     @Test func `Cancelling a slot is about its latest load, and the one before goes on`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let (first, second) = (Told(), Told())
         set(view, a, [], first)

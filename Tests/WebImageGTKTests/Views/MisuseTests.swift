@@ -28,7 +28,7 @@ import WebImage
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await MainActor.run {
                 try Display.open()
-                ViewBench.makePicture().setImage(with: nil, in: .image(.active))
+                ViewBench.makeImage().setImage(with: nil, in: .image(.active))
             }
         }
         #expect(words(result).contains("not a GtkButton"))
@@ -38,7 +38,7 @@ import WebImage
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await MainActor.run {
                 try Display.open()
-                ListImageLoader { _, _ in nil }.bind(ViewBench.makePicture())
+                ListImageLoader { _, _ in nil }.bind(ViewBench.makeImage())
             }
         }
         #expect(words(result).contains("not a GtkListItem"))
@@ -48,7 +48,7 @@ import WebImage
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await MainActor.run {
                 try Display.open()
-                _ = PaintableReference(ViewBench.makePicture())
+                _ = PaintableReference(ViewBench.makeImage())
             }
         }
         #expect(words(result).contains("not a GdkPaintable"))

@@ -24,7 +24,7 @@ import WebImage
 
         init(_ width: Int = 120, _ height: Int = 80) async throws {
             box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)))
-            picture = ViewBench.makePicture()
+            picture = ViewBench.makeImage()
             gtk_widget_set_vexpand(UnsafeMutableRawPointer(picture).widget, 1)
             gtk_box_append(box.assumingMemoryBound(to: GtkBox.self), UnsafeMutableRawPointer(picture).widget)
             window = try await TestWindow(box, width, height)
@@ -176,7 +176,7 @@ import WebImage
 
     @Test(arguments: [ImageSlot.highlighted, .background, .image(.active), .named("mine")])
     func `Any widget has it in any slot, and shows nothing there itself`(slot: ImageSlot) async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         var shown: [Bool] = []
         let operation = view.setImage(

@@ -19,13 +19,13 @@ import WebImage
     init() throws { bench = try ViewBench() }
 
     private func shown() async throws -> (picture: OpaquePointer, window: TestWindow) {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         return (picture, try await TestWindow(UnsafeMutableRawPointer(picture)))
     }
 
     @Test func `A cancelled completion may let go of the view that loads something else`() async throws {
         let before = ViewState.count
-        let (picture, told) = (ViewBench.makePicture(), told)
+        let (picture, told) = (ViewBench.makeImage(), told)
         let view = UnsafeMutableRawPointer(picture)
         let box = ObjectReference(
             retaining: UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)))
@@ -153,7 +153,7 @@ import WebImage
 
     /// Somebody who alone has a widget.
     private func onlyOwner() -> (owner: Lock<ObjectReference?>, widget: WeakObject) {
-        let widget = ObjectReference(retaining: UnsafeMutableRawPointer(ViewBench.makePicture()))
+        let widget = ObjectReference(retaining: UnsafeMutableRawPointer(ViewBench.makeImage()))
         return (Lock(widget), WeakObject(widget.pointer))
     }
 

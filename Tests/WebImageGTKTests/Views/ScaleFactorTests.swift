@@ -24,7 +24,7 @@ import WebImage
 
     @Test func `A picture is decoded for the pixels of its view, not for its points`() async throws {
         try await DisplayScale.with(2) {
-            let view = ViewBench.makePicture()
+            let view = ViewBench.makeImage()
             let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 75)
             try #require(gtk_widget_get_scale_factor(UnsafeMutableRawPointer(view).widget) == 2)
             try await load(view)
@@ -48,7 +48,7 @@ import WebImage
     }
 
     @Test func `A picture is decoded anew when its display gets more pixels to a point`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 75)
         try await load(view)
         #expect(image(UnsafeMutableRawPointer(view))?.pixelWidth == 100)

@@ -53,7 +53,7 @@ import WebImage
 
     @Test(arguments: ["typed", "opaque", "raw", "wrapper"])
     func `A picture is shown by whatever pointer there is to the view`(kind: String) async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let raw = UnsafeMutableRawPointer(picture)
         let window = try await TestWindow(raw)
         let pointer: any GObjectPointer =
@@ -91,7 +91,7 @@ import WebImage
     }
 
     @Test func `A new load cancels the one before, and its picture never shows`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         _ = set(picture, a)
         try #require(await bench.loader.request(of: a))
@@ -106,7 +106,7 @@ import WebImage
     }
 
     @Test func `A picture that had come but was not delivered yet is not shown after a new load`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         _ = set(picture, a)
         try #require(await bench.loader.request(of: a))
@@ -141,7 +141,7 @@ import WebImage
     @Test func `avoidAutoCancelImage lets the first load show its picture, but not after that of the second`()
         async throws
     {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         for (first, second, color) in [(a, b, [0, 0, 255, 255]), (b, a, [0, 0, 255, 255])] as [(URL, URL, [UInt8])] {
             await bench.cache.clear(.all)
@@ -157,7 +157,7 @@ import WebImage
     }
 
     @Test func `The placeholder is shown at once, and no placeholder clears the view`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
         _ = set(picture, a, placeholder: .image(green))
@@ -188,7 +188,7 @@ import WebImage
     }
 
     @Test func `delayPlaceholder leaves what is shown until the load fails`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
         _ = set(picture, a)
@@ -212,7 +212,7 @@ import WebImage
 
     @Test(arguments: ["view", "operation"])
     func `A load with delayPlaceholder that is cancelled shows its placeholder once`(by: String) async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
         let load = try await waiting(picture, placeholder: green)
@@ -234,7 +234,7 @@ import WebImage
     func `Another load in its place shows its own placeholder or keeps what is seen`(options: WebImageOptions)
         async throws
     {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
         let blue = try ImageCodersManager.shared.decode(ViewBench.blue, options: ImageDecodeOptions())
@@ -251,7 +251,7 @@ import WebImage
     }
 
     @Test func `What lies on disk is set before the call returns, if that is asked for`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         bench.cache.storeDataToDisk(ViewBench.red, forKey: a.absoluteString)
         #expect(bench.cache.memoryImage(forKey: a.absoluteString) == nil)
@@ -277,7 +277,7 @@ import WebImage
     }
 
     @Test func `avoidAutoSetImage leaves it to the caller`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let background = try await color(window, picture)
         _ = set(picture, a, .avoidAutoSetImage)
@@ -288,7 +288,7 @@ import WebImage
     }
 
     @Test func `No URL shows the placeholder, and is an error that is told at once`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
         for options in [[], .delayPlaceholder] as [WebImageOptions] {
@@ -302,7 +302,7 @@ import WebImage
     }
 
     @Test func `Progress is told on the main thread, the latest reading for many`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         var context = bench.context
         // All readings come to the view within one turn of the main loop, however busy other threads are.
@@ -324,7 +324,7 @@ import WebImage
     @Test func `How far it has come is known without a listener, and what did not come in bytes is there as a whole`()
         async throws
     {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         picture.setImage(with: a, context: bench.context, completed: nil)
         try #require(await bench.loader.request(of: a))
@@ -339,7 +339,7 @@ import WebImage
     }
 
     @Test func `A picture that cannot be refreshed stays, and the placeholder does not take its place`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
         _ = set(picture, a)
@@ -353,7 +353,7 @@ import WebImage
     }
 
     @Test func `A refresh that finds nothing newer ends the load, and the next one is not told of it`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         _ = set(picture, a)
         try await finish(a, .success(ViewBench.red))
@@ -372,7 +372,7 @@ import WebImage
     @Test func `The async form returns the picture, throws why there is none, and is cancelled with its task`()
         async throws
     {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let (context, a, b) = (bench.context, a, b)
         let first = Task { try await picture.setImage(awaiting: a, context: context) }
@@ -394,7 +394,7 @@ import WebImage
 
     @Test func `A destroyed view cancels its loads, tells them so, and leaves nothing behind`() async throws {
         let before = ViewState.count
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         _ = set(picture, a)
         try #require(await bench.loader.request(of: a))
@@ -426,7 +426,7 @@ import WebImage
     }
 
     @Test func `A trailing closure is the completion, also where it could be called with progress`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         var count = 0
         picture.setImage(with: a, context: bench.context) { _ in count += 1 }
@@ -442,7 +442,7 @@ import WebImage
     }
 
     @Test func `Slots have their own loads, and one's own operations take part`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         var other = bench.context
         other.setImageOperationKey = "other"
@@ -467,7 +467,7 @@ import WebImage
     }
 
     @Test func `The alternative text for people who do not see pictures stays`() async throws {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         gtk_picture_set_alternative_text(picture, "A red field")
         _ = set(picture, a)

@@ -35,7 +35,7 @@ import WebImage
     init() throws { bench = try ViewBench() }
 
     private func shown() async throws -> (picture: OpaquePointer, window: TestWindow) {
-        let picture = ViewBench.makePicture()
+        let picture = ViewBench.makeImage()
         return (picture, try await TestWindow(UnsafeMutableRawPointer(picture)))
     }
 

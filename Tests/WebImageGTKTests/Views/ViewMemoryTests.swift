@@ -40,13 +40,13 @@ import WebImage
 
     @Test(arguments: [false, true])
     func `A picture that came whole goes when the view shows it small`(isButton: Bool) async throws {
-        let view = isButton ? OpaquePointer(try #require(gtk_button_new())) : ViewBench.makePicture()
+        let view = isButton ? OpaquePointer(try #require(gtk_button_new())) : ViewBench.makeImage()
         let holder = ObjectReference(retaining: UnsafeMutableRawPointer(view))
         let whole = try await load(view, url, big)
         #expect(whole.image.image?.pixelWidth == 400)
         if isButton { gtk_picture_set_content_fit(view.buttonPicture, GTK_CONTENT_FIT_CONTAIN) }
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 80, 60)
-        let state = ViewState.of(UnsafeMutableRawPointer(view)).stateOfPicture
+        let state = ViewState.of(UnsafeMutableRawPointer(view)).imageState
         #expect(await MainLoopTurns.wait { state.paintable.content?.image?.pixelWidth ?? 400 < 400 })
         await bench.cache.clear(.memory)
         #expect(await MainLoopTurns.wait { whole.image.image == nil })
@@ -57,7 +57,7 @@ import WebImage
     }
 
     @Test func `The encoded bytes are the completion's, and no view keeps them`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let told = try await load(view, url, ViewBench.red)
         #expect(told.byteCount == ViewBench.red.count)
@@ -66,7 +66,7 @@ import WebImage
     }
 
     @Test func `A slot for each URL leaves nothing of those before in the view`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         var first: WeakImage?
         for number in 0..<20 {
@@ -85,7 +85,7 @@ import WebImage
     }
 
     @Test func `What another slot loads is known as long as it runs, and the highlighted picture stays`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let highlighted = ViewBench.url("highlighted.bmp")
         view.setImage(with: highlighted, in: .highlighted, context: bench.context)

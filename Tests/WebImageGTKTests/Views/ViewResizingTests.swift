@@ -28,7 +28,7 @@ import WebImage
     }
 
     @Test func `A picture is decoded for the size that its view was given`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
         let image = try #require(shown(view))
@@ -41,7 +41,7 @@ import WebImage
     }
 
     @Test func `Before it has one, the size that it was asked to have counts`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let holder = ObjectReference(retaining: UnsafeMutableRawPointer(view))
         gtk_widget_set_size_request(UnsafeMutablePointer(view), 40, 60)
         try await load(view)
@@ -50,7 +50,7 @@ import WebImage
     }
 
     @Test func `A view that grows gets more pixels, silently`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
         let first = view.latestLoadState?.result
@@ -68,7 +68,7 @@ import WebImage
     }
 
     @Test func `A picture that came whole and is drawn small is decoded small`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let holder = ObjectReference(retaining: UnsafeMutableRawPointer(view))
         try await load(view)
         #expect(shown(view)?.pixelWidth == 400)
@@ -79,7 +79,7 @@ import WebImage
     }
 
     @Test func `A size of the caller's is kept, and so are all pixels where that is wished`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         var context = bench.context
         context.thumbnailPixelSize = ImageSize(width: 20, height: 20)
@@ -95,7 +95,7 @@ import WebImage
     }
 
     @Test func `What a new load shows is not replaced by more pixels of what was there before`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
         let state = try #require(ViewState.existing(UnsafeMutableRawPointer(view)))
@@ -111,7 +111,7 @@ import WebImage
     }
 
     @Test func `A picture that stays since what was to replace it was given up gets more pixels`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
         let state = try #require(ViewState.existing(UnsafeMutableRawPointer(view)))
@@ -128,7 +128,7 @@ import WebImage
     }
 
     @Test func `A preview of what is given up is not replaced by more pixels of what was there before`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
         let state = try #require(ViewState.existing(UnsafeMutableRawPointer(view)))
@@ -145,7 +145,7 @@ import WebImage
     }
 
     @Test func `More pixels come too late when another slot's picture is shown`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
         await bench.cache.clear(.all)
@@ -167,7 +167,7 @@ import WebImage
 
     @Test(arguments: [GTK_CONTENT_FIT_FILL.rawValue, GTK_CONTENT_FIT_COVER.rawValue])
     func `A picture that fills its view is decoded once, with all the pixels that takes`(fit: UInt32) async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         gtk_picture_set_content_fit(view, GtkContentFit(rawValue: fit))
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 60, 100)
         try await load(view)
@@ -184,7 +184,7 @@ import WebImage
 
     @Test func `A picture that is drawn stretched later is loaded anew once, and then left in peace`() async throws {
         for fit in [GTK_CONTENT_FIT_FILL, GTK_CONTENT_FIT_COVER] {
-            let view = ViewBench.makePicture()
+            let view = ViewBench.makeImage()
             let window = try await TestWindow(UnsafeMutableRawPointer(view), 60, 100)
             try await load(view)
             #expect(shown(view)?.pixelHeight == 45)
@@ -204,7 +204,7 @@ import WebImage
     }
 
     @Test func `More pixels that cannot be had are asked for once`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
         await bench.cache.clear(.all)
@@ -233,7 +233,7 @@ import WebImage
             (metadata.sourceWidth, metadata.sourceHeight, metadata.isThumbnail) = (4000, 3000, true)
             change(&metadata)
             let image = Image(bitmap: try .allocate(width: 400, height: 300, pixelFormat: .rgb8), metadata: metadata)
-            let state = ViewState.of(UnsafeMutableRawPointer(ViewBench.makePicture()))
+            let state = ViewState.of(UnsafeMutableRawPointer(ViewBench.makeImage()))
             let load = ViewLoad(
                 ViewLoad.Request(url: nil, placeholder: nil, options: [], context: nil),
                 context: WebImageContext(),

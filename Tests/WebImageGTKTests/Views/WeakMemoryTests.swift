@@ -26,7 +26,7 @@ import WebImage
 
     private func makeView(_ kind: Kind) throws -> OpaquePointer {
         switch kind {
-        case .picture, .highlighted: ViewBench.makePicture()
+        case .picture, .highlighted: ViewBench.makeImage()
         case .image: OpaquePointer(try #require(gtk_image_new()))
         case .button, .background: OpaquePointer(try #require(gtk_button_new()))
         }
@@ -67,7 +67,7 @@ import WebImage
     }
 
     @Test func `A picture that nothing shows any more is not kept`() async throws {
-        let view = ViewBench.makePicture()
+        let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let ends = Ends()
         set(view, .picture, ends, .waitStoreCache)

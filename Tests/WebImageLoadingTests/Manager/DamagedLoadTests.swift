@@ -64,7 +64,7 @@ import Testing
 
     @Test func `A worker tells of damage`() throws {
         let image = try JPEGCoder().decode(Fixtures.data("JPEG/damaged-codes.jpg"), options: ImageDecodeOptions())
-        let reply = IsolationReply(id: 3, answer: .image(IsolatedPicture(image)))
+        let reply = IsolationReply(id: 3, answer: .image(IsolatedImage(image)))
         let read = try reply.message.withUnsafeBytes { try IsolationReply($0) }
         guard case .image(let picture) = read.answer else {
             Issue.record("no picture")

@@ -272,7 +272,7 @@ private final class Shelf: PixelHolder {
         budget.patience = 3
         let shown = try image(400)
         budget.hold(shown)
-        let patience = MemoryPatience()
+        let patience = WaitAllowance()
         let refusals = Lock(0)
         func ask() {
             let outcome = budget.request(600 << 10, priority: .normal, mayShrink: false, patience: patience) { answer in
@@ -420,7 +420,7 @@ private final class Shelf: PixelHolder {
     @Test func `A picture that is arriving gives its memory up when another one needs it`() throws {
         let bench = Bench(1 << 20)
         let kept = Lock<[MemoryReservation]>([])
-        let room = Lock<ArrivingRoom?>(nil)
+        let room = Lock<ProvisionalReservation?>(nil)
         // In a function of its own, which lets go of the reservation.
         func begin() {
             let arriving = bench.budget.roomOfWhatIsLeft(900 << 10) {

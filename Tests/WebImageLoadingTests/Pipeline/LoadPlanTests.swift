@@ -157,7 +157,11 @@ import Testing
         let result = plan { $0.cachePolicy = .http }.value
         let decode = result.decode.value
         let original = decode.original.value
-        let transform = LoadPlan.Transform(decode: result.decode, chain: result.chain, memory: Uncompared(value: nil))
+        let transform = LoadPlan.Transform(
+            decode: result.decode,
+            chain: result.chain,
+            memory: IgnoredInEquality(value: nil)
+        )
         var found: Set<String> = []
         let query = query()
         let parts: [Any?] = [
@@ -166,7 +170,8 @@ import Testing
             EntryImageWork(plan: Boxed(query)).read.plan.value,
         ]
         for part in parts.compactMap(\.self) {
-            for child in Mirror(reflecting: part).children where "\(type(of: child.value))".hasPrefix("Uncompared<") {
+            for child in Mirror(reflecting: part).children
+            where "\(type(of: child.value))".hasPrefix("IgnoredInEquality<") {
                 found.insert("\(type(of: part)).\(child.label ?? "")")
             }
         }

@@ -35,12 +35,12 @@ import Testing
     }
 }
 
-@Suite(.tags(.threadSanitizer)) struct LoadGateTests {
+@Suite(.tags(.threadSanitizer)) struct BackPressureLimiterTests {
     @Test func `The gate opens again when bytes are given back, the most urgent first`() {
-        let gate = LoadGate(limit: 100, estimate: 100)
+        let gate = BackPressureLimiter(limit: 100, estimate: 100)
         let log = Lock<[String]>([])
         let admissions = Lock<[ByteReservation]>([])
-        func pass(_ name: String, _ priority: LoadPriority) -> LoadGate.Ticket? {
+        func pass(_ name: String, _ priority: LoadPriority) -> BackPressureLimiter.Ticket? {
             gate.pass(priority: priority) { admission in
                 log.withLock { $0.append(name) }
                 admissions.withLock { $0.append(admission) }
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `A place in the line can be left, and moved`() {
-        let gate = LoadGate(limit: 1, estimate: 1)
+        let gate = BackPressureLimiter(limit: 1, estimate: 1)
         let log = Lock<[String]>([])
         let blocking = Lock<ByteReservation?>(gate.reserve(10))
         let left = gate.pass(priority: .high) { _ in log.withLock { $0.append("left") } }

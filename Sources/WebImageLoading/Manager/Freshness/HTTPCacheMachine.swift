@@ -59,7 +59,7 @@ enum HTTPCacheMachine {
     /// Returns the decision of RFC 9111, 4 about a stored response to a request that may ask the server. A nil request matches the
     /// response and has no cache directives.
     static func decide(_ record: HTTPCacheRecord, for request: HTTPCacheRequest?, now: Double) -> HTTPCacheDecision {
-        let standing = record.standing(at: now)
+        let standing = record.cacheStatus(at: now)
         if record.facts.variesOnAll {
             // Only a 304 can confirm that the response matches.
             return record.facts.validators != nil
@@ -82,7 +82,7 @@ enum HTTPCacheMachine {
     }
 
     private static func decide(
-        stale standing: HTTPCacheStanding,
+        stale standing: HTTPCacheStatus,
         control: HTTPCacheControl,
         request: HTTPCacheControl
     ) -> HTTPCacheDecision {
@@ -97,7 +97,7 @@ enum HTTPCacheMachine {
     }
 
     /// Returns the reason why the request needs a newer response; nil if it does not.
-    private static func objection(of control: HTTPCacheControl, to standing: HTTPCacheStanding) -> HTTPCacheRule? {
+    private static func objection(of control: HTTPCacheControl, to standing: HTTPCacheStatus) -> HTTPCacheRule? {
         // Reloading a page sends max-age=0, for which `immutable` was invented. Otherwise 0 asks the server, however young the
         // response is.
         if let most = control.maxAge, standing.age > most || most == 0 {
@@ -110,17 +110,17 @@ enum HTTPCacheMachine {
     /// Returns the failures in which the stored response is used. A fresh response is always usable. A stale one is usable
     /// without a connection unless forbidden (RFC 9111, 4.2.4), and in place of a server error if the origin allows it (RFC 5861,
     /// 4).
-    private static func fallback(_ control: HTTPCacheControl, _ standing: HTTPCacheStanding) -> HTTPStaleFallback {
+    private static func fallback(_ control: HTTPCacheControl, _ standing: HTTPCacheStatus) -> HTTPStaleFallback {
         guard !standing.isFresh else { return .always }
         guard !control.says(.mustRevalidate) else { return .never }
         return HTTPStaleFallback(whenUnreachable: true, whenServerFails: isWithin(control.staleIfError, standing))
     }
 
-    private static func isWithin(_ window: Double?, _ standing: HTTPCacheStanding) -> Bool {
+    private static func isWithin(_ window: Double?, _ standing: HTTPCacheStatus) -> Bool {
         window.map { standing.staleness < $0 } ?? false
     }
 
-    private static func answer(_ standing: HTTPCacheStanding, _ rule: HTTPCacheRule) -> HTTPFreshness {
+    private static func answer(_ standing: HTTPCacheStatus, _ rule: HTTPCacheRule) -> HTTPFreshness {
         HTTPFreshness(lifetime: standing.lifetime, age: standing.age, isFresh: standing.isFresh, rule: rule)
     }
 }

@@ -3,7 +3,7 @@ import FoundationEssentials
 /// The cache lookups and the actions of the loader.
 extension LoadExplanation {
     /// Describes the cache lookups, and the loader's actions if it was asked.
-    static func way(_ story: LoadStory, _ phase: LoadStory.Phase) -> String? {
+    static func way(_ story: LoadTimeline, _ phase: LoadTimeline.Phase) -> String? {
         let looks = self.looks(story, phase)
         guard phase.download.asked != nil else { return looks.isEmpty ? nil : looks + "." }
         let source = self.source(story, phase.download)
@@ -13,7 +13,7 @@ extension LoadExplanation {
     }
 
     /// Describes the result of a refresh.
-    static func news(_ story: LoadStory, _ phase: LoadStory.Phase) -> String? {
+    static func news(_ story: LoadTimeline, _ phase: LoadTimeline.Phase) -> String? {
         guard phase.download.asked != nil || phase.isNotModified else { return nil }
         var parts = [details(phase.download)].filter { !$0.isEmpty }
         if phase.isNotModified { parts.append("there is nothing newer") }
@@ -21,7 +21,7 @@ extension LoadExplanation {
         return parts.isEmpty ? asked + "." : "\(asked): \(parts.joined(separator: ", "))."
     }
 
-    private static func looks(_ story: LoadStory, _ phase: LoadStory.Phase) -> String {
+    private static func looks(_ story: LoadTimeline, _ phase: LoadTimeline.Phase) -> String {
         if phase.memoryMiss == .noKey || phase.diskLooks.contains(where: { $0.reason == .noKey }) {
             return "it has no cache key and bypasses the caches"
         }
@@ -43,12 +43,12 @@ extension LoadExplanation {
         case .absent, .damaged, .refused: "not in memory"
         case .notAsked: "memory was not queried"
         case .otherByteLimit: "in memory only with another byte limit"
-        case .firstFrameAlone: "in memory only as its first frame"
+        case .firstFrameOnly: "in memory only as its first frame"
         case .noKey: "it has no cache key"
         }
     }
 
-    private static func disk(_ look: LoadStory.DiskLook, isResult: Bool) -> String {
+    private static func disk(_ look: LoadTimeline.DiskLook, isResult: Bool) -> String {
         if let count = look.byteCount {
             return (isResult ? "on disk" : "found on disk as the original") + " (\(Wording.bytes(Int64(count))))"
         }
@@ -57,7 +57,7 @@ extension LoadExplanation {
         case .damaged?: return isResult ? "the entry on disk was not an image" : "the original on disk was not an image"
         case .refused?: return "the entry on disk is refused by the policy"
         case .otherByteLimit?: return "on disk only with another byte limit"
-        case .firstFrameAlone?: return "on disk only as its first frame"
+        case .firstFrameOnly?: return "on disk only as its first frame"
         case .absent?, .noKey?, nil: return isResult ? "not on disk" : "nor is the original"
         }
     }
@@ -75,7 +75,7 @@ extension LoadExplanation {
 
     // MARK: The loader
 
-    private static func source(_ story: LoadStory, _ download: LoadStory.Download) -> String {
+    private static func source(_ story: LoadTimeline, _ download: LoadTimeline.Download) -> String {
         let isThere = download.end != nil
         switch story.url?.scheme?.lowercased() {
         case "http", "https":
@@ -86,7 +86,7 @@ extension LoadExplanation {
         }
     }
 
-    private static func details(_ download: LoadStory.Download) -> String {
+    private static func details(_ download: LoadTimeline.Download) -> String {
         var parts: [String] = []
         if download.waited >= 1_000_000 { parts.append("waited \(Wording.duration(download.waited)) for a slot") }
         let start = download.sent ?? download.asked ?? 0

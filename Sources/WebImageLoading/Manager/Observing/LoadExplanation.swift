@@ -7,7 +7,7 @@ public enum LoadExplanation {
     ///
     /// - Parameter events: The events of one load, in order.
     public static func text(_ events: [WebImageLoadEvent]) -> String {
-        let story = LoadStory(events)
+        let story = LoadTimeline(events)
         var sentences: [String] = []
         for (index, phase) in story.phases.enumerated() {
             sentences += self.sentences(story, phase, isFirst: index == 0)
@@ -19,7 +19,7 @@ public enum LoadExplanation {
         )
     }
 
-    private static func sentences(_ story: LoadStory, _ phase: LoadStory.Phase, isFirst: Bool) -> [String] {
+    private static func sentences(_ story: LoadTimeline, _ phase: LoadTimeline.Phase, isFirst: Bool) -> [String] {
         var sentences: [String] = []
         sentences += phase.joined.map(joining)
         sentences += [phase.verdict.map(verdict)].compactMap { $0 }
@@ -63,7 +63,7 @@ public enum LoadExplanation {
 
     // MARK: Storing
 
-    private static func stores(_ story: LoadStory, _ phase: LoadStory.Phase) -> String? {
+    private static func stores(_ story: LoadTimeline, _ phase: LoadTimeline.Phase) -> String? {
         func places(_ isIncluded: (String) -> Bool) -> String? {
             let types = phase.stored.filter { isIncluded($0.key) }.map(\.type)
             let parts = [
@@ -82,7 +82,7 @@ public enum LoadExplanation {
 
     // MARK: The end
 
-    private static func end(_ story: LoadStory) -> String {
+    private static func end(_ story: LoadTimeline) -> String {
         let after = self.after(story.time)
         switch story.end {
         case .failed(let error)?: return "Failed \(after): \(words(error)) (code \(error.code.rawValue))."

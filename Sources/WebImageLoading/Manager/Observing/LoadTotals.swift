@@ -51,7 +51,7 @@ extension WebImageManager {
             operation.observation?.note(.memoryHit(key: key))
         case .missed(let reason):
             switch reason {
-            case .absent, .otherByteLimit, .firstFrameAlone: totals.memory.misses.add()
+            case .absent, .otherByteLimit, .firstFrameOnly: totals.memory.misses.add()
             case .notAsked, .noKey, .damaged, .refused: break
             }
             operation.observation?.note(.memoryMissed(reason))

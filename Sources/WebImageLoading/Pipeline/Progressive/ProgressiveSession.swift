@@ -35,7 +35,7 @@ final class ProgressiveSession: RunningWork {
         var given = 0
         var budget = PreviewBudget()
         /// The memory reservation of the image, while a budget is on.
-        var room: ArrivingRoom?
+        var room: ProvisionalReservation?
         /// The reported size, upright.
         var told: (width: Int, height: Int)?
         /// True after a failure; previews are off.

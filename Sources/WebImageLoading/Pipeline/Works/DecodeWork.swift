@@ -117,11 +117,11 @@ struct DecodeWork: Work {
     }
 
     /// Returns the validators to attach to images whose bytes are not stored.
-    private func held(_ original: OriginalData, _ hash: UInt64) -> HeldValidators? {
+    private func held(_ original: OriginalData, _ hash: UInt64) -> ImageValidators? {
         guard self.original.rule.policy != .immutable, !self.original.storesDisk, original.isStorable, hash != 0,
             let response = original.loaded?.response
         else { return nil }
-        return HeldValidators(self.original.rule.validators(of: response, receivedHash: hash))
+        return ImageValidators(self.original.rule.validators(of: response, receivedHash: hash))
     }
 
     private func picture(
@@ -137,7 +137,7 @@ struct DecodeWork: Work {
     /// Starts the write of the original bytes, if they are to be stored and no other work has started it.
     private func stored(_ image: PipelineImage, _ original: OriginalData) -> PipelineImage {
         guard let store = original.store else { return image }
-        var contents = contents(wholePicture(image.image))
+        var contents = contents(wholeImage(image.image))
         contents.seen = image.image
         store.start(contents)
         // Does not capture the image, which would stay in memory until everything is written.
@@ -156,7 +156,7 @@ struct DecodeWork: Work {
     }
 
     /// Returns the image if it represents all of the bytes: not a thumbnail, not scaled down, and not a part of an animation.
-    func wholePicture(_ image: Image) -> Image? {
+    func wholeImage(_ image: Image) -> Image? {
         let metadata = image.metadata
         let isPart = metadata.isThumbnail || metadata.isTransformed || metadata.scaleDownLimitBytes > 0
         return isPart || options.decodeFirstFrameOnly ? nil : image

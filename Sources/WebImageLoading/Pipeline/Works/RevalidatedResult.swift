@@ -95,7 +95,9 @@ struct RevalidatedResult: Sendable {
         else { return finish(plan.unjudged) }
         let operation = plan.cache.queryValidators(forKey: key, priority: job.priority) { known in
             let image = plan.queriesMemory ? plan.cache.memoryImage(forKey: key) : nil
-            guard let derived = DerivedSource(known, image, of: plan.cache, key) else { return finish(plan.unjudged) }
+            guard let derived = DerivedValidators(known, image, of: plan.cache, key) else {
+                return finish(plan.unjudged)
+            }
             revalidate(plan.judged(by: derived))
         }
         job.hold(operation)

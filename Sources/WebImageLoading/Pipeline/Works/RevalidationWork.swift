@@ -3,7 +3,7 @@ import FoundationEssentials
 /// The cache status of an image.
 struct CacheStatus: Sendable {
     /// The validators of its source bytes; without a hash if unknown, and nil for an image that is only in memory.
-    var known: KnownValidators?
+    var known: CachedValidators?
     var isStale = false
     /// The error of a failed refresh.
     var error: WebImageError?
@@ -62,7 +62,7 @@ struct RevalidationWork: Work {
 
     // MARK: The decision
 
-    private func judge(_ known: KnownValidators?, _ job: WorkJob) {
+    private func judge(_ known: CachedValidators?, _ job: WorkJob) {
         let decision = rule.decision(for: known, isStored: known != nil || terms.isInMemory)
         if let verdict = CacheVerdict(decision) { job.note(.judged(verdict)) }
         let status = CacheStatus(known: known)
@@ -123,7 +123,7 @@ struct RevalidationWork: Work {
     }
 
     /// Asks the loader, with a conditional request if validators are known.
-    private func load(_ fetch: FetchWork, _ known: KnownValidators?, _ stale: Stale, _ job: WorkJob) {
+    private func load(_ fetch: FetchWork, _ known: CachedValidators?, _ stale: Stale, _ job: WorkJob) {
         job.require(fetch.conditional(on: rule.conditions(from: known?.validators))) { result in
             if let known, let answer = notModified(result) {
                 if let known = renewed(known, by: answer) { return confirm(known, job) }
@@ -134,7 +134,7 @@ struct RevalidationWork: Work {
         }
     }
 
-    private func end(_ result: WorkResult, _ known: KnownValidators?, _ stale: Stale, _ job: WorkJob) {
+    private func end(_ result: WorkResult, _ known: CachedValidators?, _ stale: Stale, _ job: WorkJob) {
         switch result {
         case .success(.loaded(let loaded, let reservation)):
             if let known, let same = unchanged(loaded, known) { return confirm(same, job) }
@@ -151,7 +151,7 @@ struct RevalidationWork: Work {
     }
 
     /// Ends with the confirmed validators.
-    private func confirm(_ known: KnownValidators, _ job: WorkJob) {
+    private func confirm(_ known: CachedValidators, _ job: WorkJob) {
         job.note(.notModified)
         terms.derived?.value.renew(known)
         end(.current(CacheStatus(known: known, isConfirmed: true)), job)
@@ -181,7 +181,7 @@ struct RevalidationWork: Work {
 
     /// Returns the updated validators if a loader returned the known bytes. The entry gets the new metadata if they differ: with
     /// them, the next refresh may need no body, or not be needed.
-    private func unchanged(_ loaded: LoadedImageData, _ known: KnownValidators) -> KnownValidators? {
+    private func unchanged(_ loaded: LoadedImageData, _ known: CachedValidators) -> CachedValidators? {
         guard !loaded.data.isEmpty, loaded.data.contentHash == known.contentHash, rule.admits(loaded.response) else {
             return nil
         }
@@ -190,17 +190,17 @@ struct RevalidationWork: Work {
     }
 
     /// Returns the validators updated by a 304, also in the entry; nil if the 304 is about other bytes.
-    private func renewed(_ known: KnownValidators, by answer: NotModified) -> KnownValidators? {
+    private func renewed(_ known: CachedValidators, by answer: NotModified) -> CachedValidators? {
         guard case .response(let response) = answer else { return known }
         return rule.renewed(known.validators, by: response).map { amended(known, $0) }
     }
 
-    private func amended(_ known: KnownValidators, _ validators: CacheValidators?) -> KnownValidators {
+    private func amended(_ known: CachedValidators, _ validators: CacheValidators?) -> CachedValidators {
         if var validators, validators != known.validators {
             validators.subject.value = known.contentHash
             cache.amend(validators: validators, forKey: cacheKey)
         }
-        return KnownValidators(validators: validators, contentHash: known.contentHash)
+        return CachedValidators(validators: validators, contentHash: known.contentHash)
     }
 }
 

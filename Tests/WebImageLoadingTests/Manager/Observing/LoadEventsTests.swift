@@ -131,7 +131,7 @@ import Testing
         harness.cache.edit { $0.memory[harness.url.absoluteString] = image }
         let recording = LoadRecording()
         _ = await harness.start(context: observed(harness, recording)).outcome.value()
-        #expect(recording.words[1] == "memory missed firstFrameAlone")
+        #expect(recording.words[1] == "memory missed firstFrameOnly")
     }
 
     @Test func `Bytes on disk that are no picture are told before the download that replaces them`() async {

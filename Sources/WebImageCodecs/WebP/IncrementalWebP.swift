@@ -1,0 +1,209 @@
+import FoundationEssentials
+
+/// An incremental decoder of a WebP image, or of the first frame of an animation.
+final class IncrementalWebP: IncrementalImage {
+    private let options: ImageDecodeOptions
+    private var finder = WebPFrameFinder()
+    private(set) var properties: ImageProperties?
+    private var work: Work?
+
+    /// The state from the start of the image on.
+    private struct Work {
+        var plan: DecodePlan
+        /// The contents of the beginning of the file.
+        let container: WebPContainer
+        let bytes: Range<Int>
+        /// The size to which the decoder scales.
+        let size: (width: Int, height: Int)
+        let picture: RowBuffer
+        let decoder: IncrementalWebPDecoder
+        /// The minimum number of new bytes for a call of the decoder, and the number it was given so far.
+        let step: Int
+        var given = 0
+    }
+
+    init(options: ImageDecodeOptions) { self.options = options }
+
+    func advance(_ data: Data, isFinished: Bool) throws(WebImageError) -> Bool {
+        if work == nil {
+            guard data.count >= 12 || isFinished else { return true }
+            guard ImageFormat(detecting: data) == .webp else { throw WebImageError(.badImageData, "not a WebP file") }
+            try data.withBytes { (bytes) throws(WebImageError) in try find(in: bytes) }
+            guard finder.isFound || finder.isLost || isFinished else { return true }
+            work = finder.isFound ? try begin(data) : nil
+        }
+        guard var work else { return false }
+        try data.withBytes { (bytes) throws(WebImageError) in try decode(&work, bytes, isFinished: isFinished) }
+        self.work = work
+        return isFinished ? try finish(data) : true
+    }
+
+    private func find(in bytes: UnsafeRawBufferPointer) throws(WebImageError) {
+        finder.find(in: bytes)
+        guard properties == nil, let canvas = finder.canvas else { return }
+        var properties = ImageProperties(format: .webp, width: canvas.width, height: canvas.height)
+        properties.hasAlpha = canvas.hasAlpha
+        self.properties = properties
+        try options.limits.check(width: canvas.width, height: canvas.height)
+    }
+
+    /// - Returns: nil when the image must be complete.
+    private func begin(_ data: Data) throws(WebImageError) -> Work? {
+        guard let container = try beginning(of: data), let end = finder.end,
+            finder.start == container.first.bytes.lowerBound
+        else { return nil }
+        let limits = options.limits
+        let properties = WebPCoder.properties(container, limits)
+        self.properties = properties
+        let hasMetadata = finder.canvas?.hasMetadata ?? false
+        let isLimited = options.scaleDownLimitBytes > 0 && finder.canvas?.isAnimated ?? false
+        let isSettled = !isLimited && !(hasMetadata && options.isThumbnail)
+        guard !isLimited, let plan = try DecodePlan.early(for: properties, options: options, isSettled: isSettled)
+        else {
+            return nil
+        }
+        let size = decoderSize(for: plan, of: properties)
+        if hasMetadata, try !isSizeSettled(size, properties) { return nil }
+        try limits.check(decodedByteCount: container.decoderByteCount)
+        let isScaled = container.firstCoversCanvas
+        let width = isScaled ? size.width : container.width
+        let height = isScaled ? size.height : container.height
+        let layout: ScanlineLayout = container.hasAlpha ? .rgba8 : .rgb8
+        guard RowBuffer.byteCount(width: width, height: height, layout: layout) <= limits.maximumDecodedByteCount
+        else {
+            return nil
+        }
+        let picture = try RowBuffer(
+            width: width,
+            height: height,
+            layout: layout,
+            colorProfile: container.colorProfile
+        )
+        return Work(
+            plan: plan,
+            container: container,
+            bytes: container.first.bytes.lowerBound..<max(end, container.first.bytes.lowerBound),
+            size: size,
+            picture: picture,
+            decoder: try decoder(container.first, into: picture, isWhole: isScaled),
+            step: Self.step(container.first, byteCount: end - container.first.bytes.lowerBound)
+        )
+    }
+
+    private func beginning(of data: Data) throws(WebImageError) -> WebPContainer? {
+        do throws(WebImageError) {
+            return try data.withBytes { (bytes) throws(WebImageError) in
+                try WebPContainer(bytes, limits: options.limits, isWhole: false, arriving: finder.frame(in: bytes))
+            }
+        } catch {
+            guard error.code == .limitExceeded else { return nil }
+            throw error
+        }
+    }
+
+    /// Returns whether the decoder scales to the same size with any orientation.
+    private func isSizeSettled(
+        _ size: (width: Int, height: Int),
+        _ properties: ImageProperties
+    ) throws(WebImageError) -> Bool {
+        var turned = properties
+        turned.orientation = properties.orientation.swapsSides ? .up : .right
+        guard let plan = try DecodePlan.early(for: turned, options: options, isSettled: false) else { return false }
+        return decoderSize(for: plan, of: turned) == size
+    }
+
+    private func decoderSize(for plan: DecodePlan, of properties: ImageProperties) -> (width: Int, height: Int) {
+        let isAnimated = finder.canvas?.isAnimated ?? false
+        return WebPCoder.decoderSize(for: plan, of: properties, isAnimated: isAnimated, options: options)
+    }
+
+    /// Returns the bytes for a call. The lossless decoder goes back by up to eight rows when the bytes end, and before the first row to the start.
+    private static func step(_ frame: WebPContainer.Frame, byteCount: Int) -> Int {
+        frame.isLossless ? max(byteCount / max(frame.height, 1) * 32, byteCount / 32, 4096) : 1
+    }
+
+    private func decoder(
+        _ frame: WebPContainer.Frame,
+        into picture: RowBuffer,
+        isWhole: Bool
+    ) throws(WebImageError) -> IncrementalWebPDecoder {
+        var base = picture.address(of: 0)
+        var size = (width: picture.width, height: picture.height)
+        if !isWhole {
+            picture.clear()
+            // The demuxer has checked that the frame lies on the canvas.
+            base += frame.y * picture.bytesPerRow + frame.x * 4
+            size = (frame.width, frame.height)
+        }
+        return try IncrementalWebPDecoder(
+            base: base,
+            bytesPerRow: picture.bytesPerRow,
+            size: size,
+            hasAlpha: picture.layout == .rgba8,
+            isScaled: size != (frame.width, frame.height)
+        )
+    }
+
+    private func decode(
+        _ work: inout Work,
+        _ bytes: UnsafeRawBufferPointer,
+        isFinished: Bool
+    ) throws(WebImageError) {
+        let end = min(work.bytes.upperBound, bytes.count)
+        let isAll = isFinished || end == work.bytes.upperBound
+        guard !work.decoder.isDone, end - work.given >= (isAll ? 1 : work.step) else { return }
+        guard isAll || work.given > 0 || hasBegun(UnsafeRawBufferPointer(rebasing: bytes[..<end])) else { return }
+        try work.decoder.update(UnsafeRawBufferPointer(rebasing: bytes[work.bytes.lowerBound..<end]))
+        work.given = end
+        let top = work.container.firstCoversCanvas ? 0 : work.container.first.y
+        work.picture.rowCount = work.decoder.isDone ? work.picture.height : top + work.decoder.rowCount
+    }
+
+    /// Returns whether there are enough bytes for the decoder to start.
+    private func hasBegun(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let start = finder.lossyStart else { return true }
+        guard start <= bytes.count,
+            let needed = VP8Partitions.neededByteCount(UnsafeRawBufferPointer(rebasing: bytes[start...]))
+        else { return false }
+        return bytes.count - start >= needed
+    }
+
+    /// Compares the contents of the complete file with those of its beginning.
+    private func finish(_ data: Data) throws(WebImageError) -> Bool {
+        let container = try WebPCoder.container(of: data, limits: options.limits)
+        let properties = WebPCoder.properties(container, options.limits)
+        let plan = try DecodePlan.make(for: properties, options: options)
+        guard let work else { return false }
+        let size = WebPCoder.decoderSize(
+            for: plan,
+            of: properties,
+            isAnimated: container.frameCount > 1,
+            options: options
+        )
+        var first = work.container.first
+        first.bytes = work.bytes
+        let isSame =
+            (container.width, container.height) == (work.container.width, work.container.height)
+            && container.first == first && container.colorProfile == work.container.colorProfile
+        guard work.decoder.isDone, isSame, size == work.size else { return false }
+        self.work?.plan = plan
+        self.properties = properties
+        return true
+    }
+
+    func preview(maximumPixelCount: Int) throws(WebImageError) -> Image? {
+        guard let properties, let work, work.decoder.isDone || work.decoder.rowCount > 0 else { return nil }
+        return try ImageAssembler.makePreview(
+            of: work.picture,
+            properties: properties,
+            plan: work.plan,
+            options: options,
+            maximumPixelCount: maximumPixelCount
+        )
+    }
+
+    func image() throws(WebImageError) -> Image {
+        guard let properties, let work else { throw WebImageError(.badImageData, "WebP: the file has no image") }
+        return try work.picture.image(properties: properties, plan: work.plan, options: options)
+    }
+}

@@ -1,0 +1,39 @@
+import FoundationEssentials
+import WebImage
+
+enum AnimatedImagesSnippets {
+    @MainActor static func player(_ image: Image) {
+        // snippet: player
+        guard let player = AnimatedImagePlayer(image: image) else { return show(image) }
+        player.animationFrameHandler = { _, frame in show(frame) }
+        player.maxBufferSize = 20 << 20
+        player.playbackRate = 1.5
+        player.startPlaying()
+        // end
+    }
+
+    static func sequence(_ pictures: [Image]) async throws -> Data? {
+        // snippet: sequence
+        let frames = pictures.map { ImageFrame(image: $0, duration: 0.04) }
+        guard let animation = ImageFrameSequence(frames: frames, loopCount: 3) else { return nil }
+        return try await animation.encoded(as: .webp)
+        // end
+    }
+
+    static func previews(url: URL) async throws {
+        // snippet: previews
+        for try await case .result(let result) in WebImageManager.shared.events(with: url, options: .progressiveLoad) {
+            show(result.image)
+            if result.image.metadata.isIncremental { print("there is more to come") }
+        }
+        // end
+    }
+
+    static func placeholder(url: URL) async throws {
+        // snippet: placeholder
+        let key = WebImageManager.shared.cacheKey(for: url)
+        if let hash = await ImageCache.shared.thumbHash(forKey: key) { show(try hash.makeImage()) }
+        show(try await WebImageManager.shared.image(with: url))
+        // end
+    }
+}
