@@ -65,6 +65,16 @@ func tests(_ name: String, on dependencies: String..., exclude: [String] = []) -
     )
 }
 
+/// A program that tests run.
+func testProgram(_ name: String, on dependencies: String...) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: testDependencies(dependencies),
+        path: "Tests/Helpers/\(name)",
+        swiftSettings: swiftSettings
+    )
+}
+
 /// Returns whether compilers find a C header that contains a word which the oldest supported version introduced.
 func hasHeader(_ path: String, naming word: String = "") -> Bool {
     let folders = (Context.environment["CPATH"] ?? "").split(separator: ":").map(String.init)
@@ -213,69 +223,30 @@ let package = Package(
         testSupport("CacheTestSupport", on: "WebImageCache", "ModelTestSupport", "TestSupport"),
         testSupport("CodecsTestSupport", on: "WebImageCodecs"),
         testSupport("LoadingTestSupport", on: "WebImageLoading", "HTTPTestSupport", "CacheTestSupport"),
-        .executableTarget(
-            name: "cache-hammer",
-            dependencies: ["WebImageCache", "TestSupport"],
-            path: "Tests/Helpers/cache-hammer",
-            swiftSettings: swiftSettings
-        ),
-        .executableTarget(
-            name: "disk-faults",
-            dependencies: ["WebImage", "TestSupport", "CTestSupport"],
-            path: "Tests/Helpers/disk-faults",
-            swiftSettings: swiftSettings
-        ),
+        // What tests do in another process.
+        testProgram("test-program", on: "WebImage", "TestSupport", "CTestSupport"),
         // A counting malloc, the same as in the benchmarks. The tests run the program and must not depend on it: their dependencies
         // are linked into them.
         .target(name: "CHeapCounter", path: "Benchmarks/Sources/CAllocationCounter"),
         .executableTarget(
-            name: "hit-cost",
-            dependencies: testDependencies(["WebImage"]) + ["CHeapCounter"],
-            path: "Tests/Helpers/hit-cost",
-            swiftSettings: swiftSettings
-        ),
-        // A worker whose decoders crash, hang, take too much memory, and send invalid replies.
-        .executableTarget(
-            name: "decode-hazards",
-            dependencies: ["WebImage", "WebImageIsolation", "CIsolation"],
-            path: "Tests/Helpers/decode-hazards",
-            swiftSettings: swiftSettings
-        ),
-        .executableTarget(
-            name: "decode-memory",
+            name: "heap-program",
             dependencies: testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CHeapCounter"]
                 + formatProducts,
-            path: "Tests/Helpers/decode-memory",
+            path: "Tests/Helpers/heap-program",
             swiftSettings: swiftSettings + formats.map { .define("WEBIMAGE_\($0.name)") }
         ),
-        .executableTarget(
-            name: "memory-storm",
-            dependencies: ["WebImage", "CTestSupport"],
-            path: "Tests/Helpers/memory-storm",
-            swiftSettings: swiftSettings
-        ),
-        .executableTarget(
-            name: "main-queue",
-            dependencies: ["WebImage", "TestSupport", "CTestSupport"],
-            path: "Tests/Helpers/main-queue",
-            swiftSettings: swiftSettings
-        ),
-        .executableTarget(
-            name: "play-animation",
-            dependencies: ["WebImageCodecs", "WebImagePlayer"],
-            path: "Tests/Helpers/play-animation",
-            swiftSettings: swiftSettings
-        ),
+        // A worker whose decoders crash, hang, take too much memory, and send invalid replies.
+        testProgram("decode-hazards", on: "WebImage", "CIsolation"),
         tests("WebImageSupportTests", on: "WebImageSupport", "ModelTestSupport"),
         tests("WebImageModelTests", on: "WebImageModel", "ModelTestSupport"),
         tests("WebImageHTTPTests", on: "WebImageHTTP", "HTTPTestSupport", "CTestSupport"),
-        tests("WebImageCacheTests", on: "WebImageCache", "CacheTestSupport", "cache-hammer"),
+        tests("WebImageCacheTests", on: "WebImageCache", "CacheTestSupport"),
         tests("WebImageCodecsTests", on: "WebImageCodecs", "CodecsTestSupport", "ModelTestSupport", "CPixels"),
         tests("WebImagePlayerTests", on: "WebImagePlayer", "ModelTestSupport"),
         tests("WebImageIsolationTests", on: "WebImageIsolation", "ModelTestSupport", "CIsolation"),
         tests("WebImageLoadingTests", on: "WebImageLoading", "LoadingTestSupport", "CTestSupport"),
         tests("AnimationTests", on: "WebImage", "CodecsTestSupport", "ModelTestSupport"),
-        tests("CacheQueryTests", on: "WebImage", "LoadingTestSupport", "CTestSupport", "cache-hammer"),
+        tests("CacheQueryTests", on: "WebImage", "LoadingTestSupport", "CTestSupport"),
         tests("DownloadTests", on: "WebImage", "LoadingTestSupport"),
         tests("HistoryTests", on: "WebImage", "LoadingTestSupport"),
         tests("HTTPCachingTests", on: "WebImage", "LoadingTestSupport", exclude: ["HTTPCacheSuite/Cases"]),
@@ -343,12 +314,7 @@ if hasGTK {
             swiftSettings: swiftSettings
         ),
         // A GTK program as users write it, unlike the tests, which run their own main loop.
-        .executableTarget(
-            name: "gtk-program",
-            dependencies: ["WebImage", "WebImageGTK", "CWebImageGTK4", "TestSupport"],
-            path: "Tests/Helpers/gtk-program",
-            swiftSettings: swiftSettings
-        ),
+        testProgram("gtk-program", on: "WebImage", "WebImageGTK", "CWebImageGTK4", "TestSupport"),
         .target(
             name: "CGTKTestSupport",
             dependencies: ["CWebImageGTK4", "CWebImageGTKShims"],

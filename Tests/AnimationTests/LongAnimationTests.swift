@@ -37,7 +37,7 @@ private func longGIF(frameCount: Int) throws -> Data {
         let path = directory.path + "/long.gif"
         try longGIF(frameCount: 1000).write(to: URL(fileURLWithPath: path))
         let budget = 16 << 20
-        let run = try await ProgramRun.run(ProgramRun.product("play-animation"), [path, "\(budget)"])
+        let run = try await ProgramRun.run(ProgramRun.product("test-program"), ["play-animation", path, "\(budget)"])
         let numbers = run.output.split(whereSeparator: { $0 == " " || $0 == "\n" }).compactMap { Int($0) }
         try #require(run.status == 0 && numbers.count == 3, "\(run.output) \(run.errors)")
         #expect(numbers[0] == 1000, "every frame was shown, in order")

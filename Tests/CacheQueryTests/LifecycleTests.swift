@@ -144,7 +144,7 @@ import WebImage
 
     @Test func `A process that ends by main's return has written what it stored`() async throws {
         let directory = TemporaryDirectory()
-        let process = try HelperProcess("cache-hammer", ["return", directory.path, "1"])
+        let process = try HelperProcess("test-program", ["cache-hammer", "return", directory.path, "1"])
         #expect(await process.readLine() == "ready")
         #expect(await process.wait() == 0)
         check(directory)
@@ -153,7 +153,7 @@ import WebImage
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
     func `A process that is ended by SIGTERM and its like has written what it stored`(signal: Int32) async throws {
         let directory = TemporaryDirectory()
-        let process = try HelperProcess("cache-hammer", ["signal", directory.path, "1"])
+        let process = try HelperProcess("test-program", ["cache-hammer", "signal", directory.path, "1"])
         #expect(await process.readLine() == "ready")
         process.send(signal)
         #expect(await process.wait() == 128 + signal)

@@ -14,7 +14,7 @@ import WebImage
     @Test func `Going through many entries takes as much memory as going through a few`() async throws {
         let cache = DiskCache.make(directory)
         func cost() async throws -> (count: Int, bytes: Int) {
-            let run = try await ProgramRun.run(ProgramRun.product("hit-cost"), ["list", cache.path])
+            let run = try await ProgramRun.run(ProgramRun.product("heap-program"), ["hit-cost", "list", cache.path])
             #expect(run.status == 0, "\(run.errors)")
             let numbers = (run.lines.first ?? "").split(separator: " ").compactMap { Int($0) }
             try #require(numbers.count == 2, "\(run.output)")
@@ -31,7 +31,7 @@ import WebImage
     }
 
     @Test func `A lookup takes no memory, whether it finds anything or not`() async throws {
-        let run = try await ProgramRun.run(ProgramRun.product("hit-cost"), [directory.path])
+        let run = try await ProgramRun.run(ProgramRun.product("heap-program"), ["hit-cost", directory.path])
         #expect(run.status == 0, "\(run.errors)")
         for name in ["known", "unknown"] {
             let line = try #require(run.lines.first { $0.hasPrefix(name + " ") })

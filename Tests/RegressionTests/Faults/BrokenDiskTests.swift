@@ -88,8 +88,8 @@ import WebImage
     @Test(arguments: ["descriptors", "memory", "file-size"])
     func `A process at its bound has misses, and goes on when there is room again`(kind: String) async throws {
         let run = try await ProgramRun.run(
-            ProgramRun.product("disk-faults"),
-            ["limited", directory.path("cache"), kind]
+            ProgramRun.product("test-program"),
+            ["disk-faults", "limited", directory.path("cache"), kind]
         )
         #expect(run.status == 0 && run.lines.last == "ok", "\(run.output) \(run.errors)")
     }

@@ -109,7 +109,11 @@ struct FaultHelper {
             // Made with the first call.
             var environment = ["LD_PRELOAD": try FaultLibrary.path()]
             if let plan { environment = try plan.environment(directory: directory) }
-            return try ProgramRun(ProgramRun.product("disk-faults"), arguments, environment: environment)
+            return try ProgramRun(
+                ProgramRun.product("test-program"),
+                ["disk-faults"] + arguments,
+                environment: environment
+            )
         }
         for line in run.lines where line.hasPrefix("FAILED") {
             Issue.record("\(line)", sourceLocation: sourceLocation)

@@ -40,11 +40,11 @@ import WebImage
     func `After a death in the middle of loads the next process has all pictures`(action: FaultPlan.Action) async throws
     {
         let base = directory.path("base")
-        let arguments = ["load-once", base]
+        let arguments = ["disk-faults", "load-once", base]
         mkdir(base, 0o700)
         let report = directory.path("report")
         var environment = try FaultPlan(.count).environment(directory: base, report: report)
-        let counted = try await ProgramRun.run(ProgramRun.product("disk-faults"), arguments, environment: environment)
+        let counted = try await ProgramRun.run(ProgramRun.product("test-program"), arguments, environment: environment)
         #expect(counted.status == 0, "\(counted.output) \(counted.errors)")
         let text = String(decoding: try Data(contentsOf: URL(filePath: report)), as: UTF8.self)
         let count = try #require(Int(text.prefix { $0 != " " }))
@@ -54,9 +54,13 @@ import WebImage
             try FileManager.default.removeItem(atPath: base)
             mkdir(base, 0o700)
             environment = try FaultPlan(action, numbers: number...number).environment(directory: base)
-            let first = try await ProgramRun.run(ProgramRun.product("disk-faults"), arguments, environment: environment)
+            let first = try await ProgramRun.run(
+                ProgramRun.product("test-program"),
+                arguments,
+                environment: environment
+            )
             if first.status == 128 + SIGKILL { deaths += 1 }
-            let next = try await ProgramRun.run(ProgramRun.product("disk-faults"), arguments)
+            let next = try await ProgramRun.run(ProgramRun.product("test-program"), arguments)
             #expect(next.status == 0 && next.lines == ["ok"], "call \(number): \(next.output) \(next.errors)")
         }
         #expect(deaths >= 4)
@@ -69,8 +73,8 @@ import WebImage
         let plan = FaultPlan(.count, calls: [.sync])
         let environment = try plan.environment(directory: base, report: report)
         let run = try await ProgramRun.run(
-            ProgramRun.product("disk-faults"),
-            ["load-once", base],
+            ProgramRun.product("test-program"),
+            ["disk-faults", "load-once", base],
             environment: environment
         )
         #expect(run.status == 0)

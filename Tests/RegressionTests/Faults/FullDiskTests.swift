@@ -109,14 +109,16 @@ import WebImage
             mkdir(closed, 0o700)
             chown(closed, 65_534, 65_534)
             chmod(closed, mode)
-            let arguments = ["--reuid=65534", "--regid=65534", "--clear-groups", Self.helper, "load-once", closed]
+            let arguments = [
+                "--reuid=65534", "--regid=65534", "--clear-groups", Self.helper, "disk-faults", "load-once", closed,
+            ]
             let run = try await ProgramRun.run("/usr/bin/setpriv", arguments)
             #expect(run.status == 0 && run.lines == ["ok"], "\(mode): \(run.output) \(run.errors)")
             #expect(names(in: closed).isEmpty)
         }
     }
 
-    private static let helper = ProgramRun.product("disk-faults")
+    private static let helper = ProgramRun.product("test-program")
 
     @Test(.enabled(if: DiskImage.chattrWorks, "making a file immutable needs root and a file system that can"))
     func `An entry that cannot be removed keeps no pass from its end`() throws {

@@ -20,7 +20,7 @@ import WebImage
     }
 
     private static func rows(_ arguments: [String]) throws -> [Row] {
-        let run = try ProgramRun(ProgramRun.product("decode-memory"), arguments)
+        let run = try ProgramRun(ProgramRun.product("heap-program"), ["decode-memory"] + arguments)
         #expect(run.status == 0)
         #expect(run.lines.allSatisfy { Row($0) != nil }, "\(run.lines.filter { Row($0) == nil })")
         return run.lines.compactMap(Row.init)

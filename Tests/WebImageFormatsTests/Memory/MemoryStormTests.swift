@@ -77,8 +77,8 @@ import WebImage
             "/usr/bin/prlimit",
             [
                 // Threads that say nothing of their stacks get as much address space as the limit of the first one's says.
-                "--as=\(Self.budget + 128 << 20)", "--stack=\(1 << 20)", ProgramRun.product("memory-storm"),
-                "\(Self.budget)", "500", base,
+                "--as=\(Self.budget + 128 << 20)", "--stack=\(1 << 20)", ProgramRun.product("test-program"),
+                "memory-storm", "\(Self.budget)", "500", base,
                 directory.path, ProgramRun.product("webimage-decoder"),
             ],
             environment: ["no_proxy": "*"]

@@ -8,7 +8,7 @@ import WebImageLoading
         `In a child that is forked after a load, loads end with an error and do not wait for threads that are not there`()
         async throws
     {
-        let run = try await ProgramRun.run(ProgramRun.product("main-queue"), ["fork"])
+        let run = try await ProgramRun.run(ProgramRun.product("test-program"), ["main-queue", "fork"])
         let refused = WebImageError.Code.invalidDownloadOperation.rawValue
         #expect(run.status == 0)
         #expect(run.lines == ["\(WebImageError.Code.fileNotFound.rawValue) \(refused) \(refused)"])

@@ -7,7 +7,7 @@ import WebImageLoading
 @Suite(.tags(.threadSanitizer)) struct MainQueueTests {
     /// When and where callbacks came in a run of the helper, by callback and caller.
     private static func facts(_ mode: String) async throws -> [String: String] {
-        let run = try await ProgramRun.run(ProgramRun.product("main-queue"), [mode])
+        let run = try await ProgramRun.run(ProgramRun.product("test-program"), ["main-queue", mode])
         #expect(run.status == 0, "\(run.output)\(run.errors)")
         return run.lines.reduce(into: [:]) { facts, line in
             let words = line.split(separator: " ").map(String.init)

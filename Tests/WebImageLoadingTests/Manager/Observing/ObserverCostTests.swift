@@ -12,7 +12,7 @@ import Testing
     /// Blocks from the heap, and readings of the clock, of a thousand loads that find their image in memory.
     private static func costs() async throws -> [String: (blocks: Int, readings: Int)] {
         let directory = TemporaryDirectory()
-        let run = try await ProgramRun.run(ProgramRun.product("hit-cost"), [directory.path])
+        let run = try await ProgramRun.run(ProgramRun.product("heap-program"), ["hit-cost", directory.path])
         #expect(run.status == 0, "\(run.errors)")
         return run.lines.reduce(into: [:]) { costs, line in
             let words = line.split(separator: " ")

@@ -13,7 +13,10 @@ import Testing
         var survivors = 0
         for round in 0..<200 {
             // After some stores within the time of some more, so that kills fall on every step of a store.
-            let process = try HelperProcess("cache-hammer", ["store", path, "\(round)", "\(round * 7 % 1_000 + 1)"])
+            let process = try HelperProcess(
+                "test-program",
+                ["cache-hammer", "store", path, "\(round)", "\(round * 7 % 1_000 + 1)"]
+            )
             #expect(await process.wait() == 128 + SIGKILL)
             let cache = DiskCache(path: path)
             for number in 0..<200 {
@@ -65,7 +68,9 @@ import Testing
     {
         let directory = TemporaryDirectory()
         let path = directory.path("cache")
-        let processes = try (0..<2).map { try HelperProcess("cache-hammer", ["share", path, "\($0 + 77)", "1000"]) }
+        let processes = try (0..<2).map {
+            try HelperProcess("test-program", ["cache-hammer", "share", path, "\($0 + 77)", "1000"])
+        }
         for process in processes {
             let line = await process.readLine() ?? "nothing"
             #expect(line.hasPrefix("hits "), "\(line)")
