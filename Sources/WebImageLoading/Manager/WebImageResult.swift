@@ -22,19 +22,19 @@ public struct WebImageResult: Sendable {
     /// (``WebImageOptions/refreshCached``), and previews of one that is still downloading (``WebImageOptions/progressiveLoad``),
     /// whose ``ImageMetadata/isIncremental`` is true.
     public internal(set) var isFinal = true
-    var standing: CacheStatusDetails?
+    var cacheStatus: CacheStatusDetails?
 
     /// The error of a failed refresh, because of which the image is the cached one. Set only with
     /// ``WebImageOptions/refreshCached`` in the async functions; the others report it in a second call.
-    public var refreshError: WebImageError? { standing?.refreshError }
+    public var refreshError: WebImageError? { cacheStatus?.refreshError }
 
     /// A Boolean value that indicates whether the image is cached and stale by the load's ``CachePolicy``: it was served while it
     /// is revalidated, or because the server could not be reached. False under ``CachePolicy/immutable``.
-    public var isStale: Bool { standing?.isStale ?? false }
+    public var isStale: Bool { cacheStatus?.isStale ?? false }
 
     /// The seconds since the server generated or last validated the cached image; nil under ``CachePolicy/immutable``, for an
     /// image from the loader, and if unknown.
-    public var age: Double? { standing?.age }
+    public var age: Double? { cacheStatus?.age }
 
     /// The same result, marked as one that another may follow.
     var asInterim: WebImageResult { with { $0.isFinal = false } }

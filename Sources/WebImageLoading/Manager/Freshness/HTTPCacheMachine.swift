@@ -59,68 +59,68 @@ enum HTTPCacheMachine {
     /// Returns the decision of RFC 9111, 4 about a stored response to a request that may ask the server. A nil request matches the
     /// response and has no cache directives.
     static func decide(_ record: HTTPCacheRecord, for request: HTTPCacheRequest?, now: Double) -> HTTPCacheDecision {
-        let standing = record.cacheStatus(at: now)
+        let status = record.cacheStatus(at: now)
         if record.facts.variesOnAll {
             // Only a 304 can confirm that the response matches.
             return record.facts.validators != nil
-                ? .revalidate(answer(standing, .variesOnAll), ifFailing: .never) : .fetch(.variesOnAll)
+                ? .revalidate(answer(status, .variesOnAll), ifFailing: .never) : .fetch(.variesOnAll)
         }
         if let request, !record.isSelected(by: request) { return .fetch(.varies) }
         let (control, wish) = (record.facts.control, request?.control ?? HTTPCacheControl())
         // A no-store response may have been stored under another policy.
         if control.says(.noCache) || control.says(.noStore) {
-            return .revalidate(answer(standing, .noCache), ifFailing: .never)
+            return .revalidate(answer(status, .noCache), ifFailing: .never)
         }
         if wish.says(.noCache) {
-            return .revalidate(answer(standing, .requestNoCache), ifFailing: .never)
+            return .revalidate(answer(status, .requestNoCache), ifFailing: .never)
         }
-        if let rule = objection(of: wish, to: standing) {
-            return .revalidate(answer(standing, rule), ifFailing: fallback(control, standing))
+        if let rule = objection(of: wish, to: status) {
+            return .revalidate(answer(status, rule), ifFailing: fallback(control, status))
         }
-        if standing.isFresh { return .hit(answer(standing, standing.rule)) }
-        return decide(stale: standing, control: control, request: wish)
+        if status.isFresh { return .hit(answer(status, status.rule)) }
+        return decide(stale: status, control: control, request: wish)
     }
 
     private static func decide(
-        stale standing: HTTPCacheStatus,
+        stale status: HTTPCacheStatus,
         control: HTTPCacheControl,
         request: HTTPCacheControl
     ) -> HTTPCacheDecision {
         if control.says(.mustRevalidate) {
-            return .revalidate(answer(standing, .mustRevalidate), ifFailing: fallback(control, standing))
+            return .revalidate(answer(status, .mustRevalidate), ifFailing: fallback(control, status))
         }
-        if let most = request.maxStale, standing.staleness <= most { return .hit(answer(standing, .requestMaxStale)) }
-        if isWithin(control.staleWhileRevalidate, standing) {
-            return .serveStale(answer(standing, .staleWhileRevalidate))
+        if let most = request.maxStale, status.staleness <= most { return .hit(answer(status, .requestMaxStale)) }
+        if isWithin(control.staleWhileRevalidate, status) {
+            return .serveStale(answer(status, .staleWhileRevalidate))
         }
-        return .revalidate(answer(standing, standing.rule), ifFailing: fallback(control, standing))
+        return .revalidate(answer(status, status.rule), ifFailing: fallback(control, status))
     }
 
     /// Returns the reason why the request needs a newer response; nil if it does not.
-    private static func objection(of control: HTTPCacheControl, to standing: HTTPCacheStatus) -> HTTPCacheRule? {
+    private static func objection(of control: HTTPCacheControl, to status: HTTPCacheStatus) -> HTTPCacheRule? {
         // Reloading a page sends max-age=0, for which `immutable` was invented. Otherwise 0 asks the server, however young the
         // response is.
-        if let most = control.maxAge, standing.age > most || most == 0 {
-            guard most == 0, standing.rule == .immutableResponse else { return .requestMaxAge }
+        if let most = control.maxAge, status.age > most || most == 0 {
+            guard most == 0, status.rule == .immutableResponse else { return .requestMaxAge }
         }
-        if let least = control.minFresh, !(standing.remaining >= least) { return .requestMinFresh }
+        if let least = control.minFresh, !(status.remaining >= least) { return .requestMinFresh }
         return nil
     }
 
     /// Returns the failures in which the stored response is used. A fresh response is always usable. A stale one is usable
     /// without a connection unless forbidden (RFC 9111, 4.2.4), and in place of a server error if the origin allows it (RFC 5861,
     /// 4).
-    private static func fallback(_ control: HTTPCacheControl, _ standing: HTTPCacheStatus) -> HTTPStaleFallback {
-        guard !standing.isFresh else { return .always }
+    private static func fallback(_ control: HTTPCacheControl, _ status: HTTPCacheStatus) -> HTTPStaleFallback {
+        guard !status.isFresh else { return .always }
         guard !control.says(.mustRevalidate) else { return .never }
-        return HTTPStaleFallback(whenUnreachable: true, whenServerFails: isWithin(control.staleIfError, standing))
+        return HTTPStaleFallback(whenUnreachable: true, whenServerFails: isWithin(control.staleIfError, status))
     }
 
-    private static func isWithin(_ window: Double?, _ standing: HTTPCacheStatus) -> Bool {
-        window.map { standing.staleness < $0 } ?? false
+    private static func isWithin(_ window: Double?, _ status: HTTPCacheStatus) -> Bool {
+        window.map { status.staleness < $0 } ?? false
     }
 
-    private static func answer(_ standing: HTTPCacheStatus, _ rule: HTTPCacheRule) -> HTTPFreshness {
-        HTTPFreshness(lifetime: standing.lifetime, age: standing.age, isFresh: standing.isFresh, rule: rule)
+    private static func answer(_ status: HTTPCacheStatus, _ rule: HTTPCacheRule) -> HTTPFreshness {
+        HTTPFreshness(lifetime: status.lifetime, age: status.age, isFresh: status.isFresh, rule: rule)
     }
 }
