@@ -56,7 +56,7 @@ import Testing
         #expect(server.requests.map { $0.header("Range") } == [nil, "bytes=\(Self.cut - 4096)-"])
     }
 
-    @Test func `What was received before a kill is not received again`() throws {
+    @Test func `What was received before a kill is not received again`() async throws {
         let picture = try longPicture()
         let server = try server(picture, stalls: true)
         let parts = harness.cache + "/partial/bodies"
@@ -68,7 +68,7 @@ import Testing
                 harness.cache,
             ]
         )
-        let isWritten = program.wait(forChangesOf: parts) {
+        let isWritten = await program.wait(forChangesOf: parts) {
             guard let name = Self.entries(of: parts).first,
                 let file = try? Data(contentsOf: URL(filePath: parts + "/" + name))
             else { return false }
@@ -76,7 +76,7 @@ import Testing
         }
         #expect(isWritten)
         program.kill()
-        #expect(program.wait() == 128 + SIGKILL)
+        #expect(await program.wait() == 128 + SIGKILL)
         try expectRest(server, picture)
         #expect(Self.entries(of: parts).isEmpty)
     }
