@@ -139,7 +139,7 @@ extension TrapTests {
         cache.didEnterBackground()
         cache.config.maxDiskSize = 1 << 20
         // Done by the same thread, this would have ended already; by others, it makes what waits unnecessary.
-        _ = await left.value { $0 == 0 ? true : nil }
+        _ = left.wait { $0 == 0 ? true : nil }
         begin { cache.clear(.all) { end() } }
     }
 }
