@@ -26,6 +26,7 @@ func module(_ name: String, on modules: String..., c libraries: String...) -> Ta
     .target(
         name: name,
         dependencies: (modules + libraries).map { Target.Dependency(stringLiteral: $0) },
+        exclude: ["README.md"],
         swiftSettings: swiftSettings
     )
 }
@@ -203,6 +204,7 @@ let package = Package(
         .target(
             name: "WebImageFormats",
             dependencies: ["WebImageCodecs", "WebImageIsolation"] + formatProducts,
+            exclude: ["README.md"],
             swiftSettings: swiftSettings + formats.map { .define("WEBIMAGE_\($0.name)") }
         ),
         .executableTarget(
@@ -306,6 +308,7 @@ if hasGTK {
         .target(
             name: "WebImageGTK",
             dependencies: ["WebImage", "CWebImageGTK4", "CWebImageGTKShims"],
+            exclude: ["README.md"],
             swiftSettings: swiftSettings
         ),
         .executableTarget(

@@ -1,4 +1,4 @@
-"""High dynamic range: the definition in Documentation/Architecture.md once more, in numpy and double precision, and fixtures of PQ and HLG
+"""High dynamic range: the definition in Sources/WebImageCodecs/README.md once more, in numpy and double precision, and fixtures of PQ and HLG
 in AVIF, HEIC and JPEG XL and of PNG with 16 bits, whose expected values it computes from the numbers in the files as avifdec,
 heif-convert and djxl give them (or that went in, where nothing is lost)."""
 import sys

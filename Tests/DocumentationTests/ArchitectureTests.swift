@@ -1,19 +1,18 @@
 import FoundationEssentials
 import Testing
 
-/// The way of a cold load, as Architecture.md shows it, can be followed in the sources.
+/// Architecture.md is a short map of all modules, and ColdLoad.md can be followed in the sources.
 @Suite struct ArchitectureTests {
-    private static func section() throws -> (diagram: String, list: String) {
-        let text = try Document("Documentation/Architecture.md").text
-        let start = try #require(text.firstRange(of: "## A cold load, file by file"))
-        let rest = text[start.upperBound...]
-        let fences = rest.ranges(of: "```")
-        let list = try #require(rest.firstRange(of: "cold-load-types begin -->"))
-        let end = try #require(rest.firstRange(of: "<!-- Scripts/cold-load-types end"))
-        try #require(fences.count >= 2 && list.upperBound < end.lowerBound)
+    /// The diagram and the list of types of ColdLoad.md.
+    private static func coldLoad() throws -> (diagram: String, list: String) {
+        let text = try Document("Documentation/ColdLoad.md").text
+        let fences = text.ranges(of: "```")
+        let list = try #require(text.firstRange(of: "<!-- Scripts/cold-load-types begin -->"))
+        let end = try #require(text.firstRange(of: "<!-- Scripts/cold-load-types end -->"))
+        try #require(fences.count == 2 && list.upperBound < end.lowerBound)
         return (
-            String(rest[fences[0].upperBound..<fences[1].lowerBound]),
-            String(rest[list.upperBound..<end.lowerBound])
+            String(text[fences[0].upperBound..<fences[1].lowerBound]),
+            String(text[list.upperBound..<end.lowerBound])
         )
     }
 
@@ -33,7 +32,7 @@ import Testing
 
     @Test func `Each place on the way of a cold load is in the file beside it`() throws {
         var count = 0
-        for line in try Self.section().diagram.split(separator: "\n") where line.hasSuffix(".swift") {
+        for line in try Self.coldLoad().diagram.split(separator: "\n") where line.hasSuffix(".swift") {
             let words = line.split { " ,".contains($0) }
             let name = try #require(words.first { $0.first?.isUppercase ?? false })
             let path = "Sources/WebImage\(try #require(words.last))"
@@ -45,7 +44,7 @@ import Testing
 
     @Test func `A cold load passes at most sixty types, each in the folder that the list tells`() throws {
         var count = 0
-        let list = try Self.section().list
+        let list = try Self.coldLoad().list
         for line in list.split(separator: "\n") where line.hasPrefix("* ") {
             let folder = try #require(line.dropFirst(2).split(separator: ":").first)
             let code = try Project.files(below: "Sources/\(folder)", named: ".swift").map(Self.code).joined()
@@ -57,5 +56,13 @@ import Testing
         }
         #expect(count > 30 && count <= 60)
         #expect(list.contains("The \(count) types"))
+    }
+
+    @Test func `The map is at most 8 KiB, and links to the page of each module`() throws {
+        let map = try Document("Documentation/Architecture.md").text
+        #expect(map.utf8.count <= 8 << 10)
+        let pages = try Project.modulePages()
+        #expect(pages.count >= 11)
+        for page in pages { #expect(map.contains("(../\(page))"), "the map has no link to \(page)") }
     }
 }

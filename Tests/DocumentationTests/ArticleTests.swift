@@ -8,7 +8,8 @@ import Testing
     private static func documents() throws -> [Document] {
         let sources = try Project.files(below: "Sources", named: ".swift")
         let texts = try Project.files(below: "Documentation", named: ".md")
-        return try Project.articles() + (["README.md", "CONTRIBUTING.md"] + texts + sources).map(Document.init)
+        let pages = try ["README.md", "CONTRIBUTING.md"] + texts + Project.modulePages()
+        return try Project.articles() + (pages + sources).map(Document.init)
     }
 
     private static func isManifest(_ block: Document.Block) -> Bool { block.code.hasPrefix("// Package.swift") }
@@ -93,7 +94,8 @@ import Testing
     }
 
     @Test func `Links between files of the project lead somewhere`() throws {
-        let paths = try ["README.md", "CONTRIBUTING.md"] + Project.files(below: "Documentation", named: ".md")
+        let texts = try Project.files(below: "Documentation", named: ".md")
+        let paths = try ["README.md", "CONTRIBUTING.md"] + texts + Project.modulePages()
         for document in try paths.map(Document.init) {
             for part in document.text.split(separator: "](").dropFirst() {
                 let target = part.prefix { $0 != ")" && $0 != "#" }

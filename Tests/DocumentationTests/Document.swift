@@ -89,6 +89,9 @@ enum Project {
             .sorted()
     }
 
+    /// The pages about modules, beside their sources.
+    static func modulePages() throws -> [String] { try files(below: "Sources", named: "/README.md") }
+
     static let catalogue = "Sources/WebImage/WebImage.docc"
 
     static func articles() throws -> [Document] { try files(below: catalogue, named: ".md").map(Document.init) }

@@ -1,5 +1,5 @@
-// Converts numbers of images with more than 8 bits to light, and light to sRGB. Documentation/Architecture.md, "High dynamic range", defines the
-// computation.
+// From code values of more than 8 bits to light, and from light to sRGB. Sources/WebImageCodecs/README.md, "High dynamic range",
+// defines the computation.
 #include <math.h>
 #include <string.h>
 
