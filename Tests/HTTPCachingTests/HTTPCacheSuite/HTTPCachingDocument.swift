@@ -32,19 +32,22 @@ enum HTTPCachingDocument {
         return """
             # HTTP caching, case by case
 
-            How the library, as a private cache under `CachePolicy.http`, comes out of the public suite of tests for HTTP caches
-            ([http-tests/cache-tests](https://github.com/http-tests/cache-tests)). The ids are the suite's; the cases are written down in
-            `Tests/HTTPCachingTests/HTTPCacheSuite/Cases`, in words of our own. Each is run by a `WebImageManager` with a downloader and
-            a cache of its own against a server on loopback that does what the case says and counts its requests, in virtual time: once
-            with what is in memory, and once with all of that forgotten before each load, so that the disk decides. It is run once more
-            against the decisions alone. Loads have the option `retryFailed`: without it a manager does not ask again for a URL that brought
-            bytes which are no picture, whatever the policy.
+            Results of the public test suite for HTTP caches ([http-tests/cache-tests](https://github.com/http-tests/cache-tests)) for this
+            library, as a private cache with `CachePolicy.http`. The ids are the suite's. The cases are written in a notation of this project,
+            in `Tests/HTTPCachingTests/HTTPCacheSuite/Cases`.
 
-            This page is written by the tests, `WEBIMAGE_WRITE_HTTP_CACHING=1 swift test --filter HTTPCacheSuiteTests`, which fail when it
-            differs from what they see.
+            A `WebImageManager` with its own downloader and cache runs each case in virtual time, against a loopback server that responds as the
+            case says and counts requests. Each case runs once with the memory cache and once without it, so that the disk decides. It also runs
+            against the decision function alone, without loads. Loads have the option `retryFailed`: without it, a manager does not request a
+            URL again whose bytes were not an image, whatever the policy.
 
-            Of \(counts[0].all) required cases \(counts[0].passed) pass, of \(counts[1].all) that are called optimal \(counts[1].passed) do; \
-            \(counts[2].all) are questions, \(counts[2].passed) of them answered with yes. The remark says why a case comes out otherwise than hoped.
+            The tests write this page (`WEBIMAGE_WRITE_HTTP_CACHING=1 swift test --filter HTTPCacheSuiteTests`), and fail if it differs from
+            their results.
+
+            The suite has three kinds of cases: required, optimal, and checks, which are questions without a wrong answer.
+            \(counts[0].passed) of \(counts[0].all) required cases pass, \(counts[1].passed) of \(counts[1].all) optimal ones; \
+            \(counts[2].passed) of \(counts[2].all) checks are answered with yes.
+            The remark explains a result that differs from the suite's expectation, or what this project's case does differently.
 
             """
     }

@@ -20,7 +20,7 @@ import Testing
         #expect(text.contains("| `b` | optimal | does not | So. One \\| two. |\n"))
         #expect(text.contains("| `c` | check | yes |  |\n"))
         #expect(text.contains("Others. `d`, `e`\n"))
-        #expect(text.contains("Of 1 required cases 1 pass, of 1 that are called optimal 0 do; 1 are questions, 1 of"))
+        #expect(text.contains("1 of 1 required cases pass, 0 of 1 optimal ones; 1 of 1 checks are answered with yes."))
     }
 
     @Test func `What was not run does not pass`() {
