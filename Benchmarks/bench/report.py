@@ -94,8 +94,8 @@ def mark(row, contract):
 
 def conditions(shop):
     facts = machine()
-    yield ("Medians of as many runs as the row says, those of a peer in turns with ours; the ratio is the median of the ratios "
-           "of each turn, ours by theirs. Command: `Scripts/bench`.")
+    yield ("Figures are medians of the number of runs in the row. Runs of WebImage and its peers alternate, and the ratio is the median of "
+           "the ratios of each turn, WebImage divided by the peer. Command: `Scripts/bench`.")
     yield ""
     yield (f"Machine: {facts['processor']}, {facts['cores']} cores, {facts['memory']}, {facts['system']}; {facts['swift']}; "
            f"load average before the run {shop.load_before:.1f}.")
