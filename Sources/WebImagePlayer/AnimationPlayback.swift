@@ -126,3 +126,38 @@ struct AnimationPlayback: Sendable {
         }
     }
 }
+
+/// The order in which the frames of an animation are shown.
+public enum AnimationPlaybackMode: Int, Sendable, Hashable, CaseIterable {
+    /// 0 1 2 0 1 2 …
+    case normal = 0
+    /// 2 1 0 2 1 0 …
+    case reverse = 1
+    /// 0 1 2 1 0 1 …; one loop runs there and back.
+    case bounce = 2
+    /// 2 1 0 1 2 1 …; one loop runs there and back.
+    case reversedBounce = 3
+}
+
+/// The memory limit of decoded frames.
+enum AnimationBudget {
+    /// Returns the bytes of frames that a limit stands for; 0 derives them from the available memory.
+    static func byteCount(_ limit: Int, memory: SystemMemory) -> Int { limit > 0 ? limit : automatic(memory) }
+
+    private static func automatic(_ memory: SystemMemory) -> Int {
+        let shares = [memory.usableBytes.map { $0 / 5 }, memory.availableBytes.map { $0 / 5 * 3 }]
+        // 64 MiB if neither is known.
+        return shares.compactMap(\.self).min() ?? 64 << 20
+    }
+}
+
+/// A source of ticks, such as a widget's frame clock or a timer, called before the screen is drawn.
+public protocol AnimationDisplayLink: AnyObject {
+    /// Starts calling `tick`, on the player's thread, each time before the screen is drawn.
+    ///
+    /// - Parameter tick: Takes the time in seconds since any fixed moment; it never decreases.
+    func start(_ tick: @escaping (_ seconds: Double) -> Void)
+
+    /// Stops the calls. May be called within one, and when stopped already.
+    func stop()
+}

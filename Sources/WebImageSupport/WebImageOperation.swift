@@ -6,3 +6,9 @@ public protocol WebImageOperation: AnyObject, Sendable {
     /// Indicates whether ``cancel()`` was called before the operation finished.
     var isCancelled: Bool { get }
 }
+
+/// Running work of a job, which can be cancelled and change its priority.
+package protocol RunningWork: Sendable {
+    func cancel()
+    func setPriority(_ priority: LoadPriority)
+}

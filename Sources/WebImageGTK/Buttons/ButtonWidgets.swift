@@ -1,4 +1,5 @@
 import CWebImageGTK4
+public import FoundationEssentials
 import WebImage
 
 /// The child widgets of a button: its image, or a background behind the image or the program's own child.
@@ -86,5 +87,55 @@ final class ButtonWidgets {
         var property = GTK_ACCESSIBLE_PROPERTY_LABEL
         gtk_accessible_update_property_value(OpaquePointer(button), 1, &property, &value)
         g_value_unset(&value)
+    }
+}
+
+/// A state of a button that can have separate images. The raw value is the corresponding `GtkStateFlags`.
+///
+/// If a button is in several states at once, the first of insensitive, active, checked and prelight applies. A state without an image shows
+/// the image of ``normal``.
+public enum ButtonState: UInt32, Sendable, Hashable, CaseIterable {
+    /// None of the other states.
+    case normal = 0
+    /// The button is pressed.
+    case active = 1
+    /// The pointer is over the button.
+    case prelight = 2
+    /// The button is disabled.
+    case insensitive = 8
+    /// A `GtkToggleButton` is on.
+    case checked = 2048
+
+    /// Returns the state that a widget is in.
+    @MainActor
+    static func of(_ view: UnsafeMutableRawPointer) -> ButtonState {
+        let flags = gtk_widget_get_state_flags(view.widget).rawValue
+        return [.insensitive, .active, .checked, .prelight].first { flags & $0.rawValue != 0 } ?? .normal
+    }
+}
+
+/// The images that a button shows now. For the main thread.
+extension GObjectPointer {
+    /// The URL of the image for the button's current state, or else of ``ImageSlot/image``.
+    @MainActor
+    public var currentImageURL: URL? { imageURL(in: .image(.of(gobjectPointer))) ?? imageURL(in: .image) }
+
+    /// The URL of the background for the button's current state, or else of ``ImageSlot/background``.
+    @MainActor
+    public var currentBackgroundImageURL: URL? {
+        imageURL(in: .background(.of(gobjectPointer))) ?? imageURL(in: .background)
+    }
+
+    /// The `GtkPicture` that shows images, for changes to its layout or description; nil before an image was set. The button owns it.
+    @MainActor
+    public var buttonPicture: OpaquePointer? { picture(.image) }
+
+    /// The `GtkPicture` that shows backgrounds, for changes to its layout; nil before a background was set. The button owns it.
+    @MainActor
+    public var buttonBackgroundPicture: OpaquePointer? { picture(.background) }
+
+    @MainActor
+    private func picture(_ role: ButtonRole) -> OpaquePointer? {
+        ViewState.existing(gobjectPointer)?.button?.picture(role).map { OpaquePointer($0) }
     }
 }

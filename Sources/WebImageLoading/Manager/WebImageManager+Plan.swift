@@ -119,3 +119,135 @@ extension Image {
         return own == 0 || (limit > 0 && limit <= own)
     }
 }
+
+/// The options and context of a load after the manager's options processor.
+struct ResolvedLoad: Sendable {
+    var options: WebImageOptions
+    var context: WebImageContext?
+    /// The manager's own components when the load started.
+    let parts: WebImageManager.Parts?
+
+    /// The same load, called back on the thread that ends its work.
+    var inline: ResolvedLoad {
+        var load = self
+        load.context = context ?? WebImageContext()
+        load.context?.callbackQueue = .inline
+        return load
+    }
+
+    /// The same load for an async caller: it never blocks a thread of Swift's concurrency pool, which the caller cannot have
+    /// intended.
+    var awaited: ResolvedLoad {
+        var load = inline
+        load.options.subtract([.queryDiskDataSync, .queryMemoryDataSync])
+        return load
+    }
+}
+
+// MARK: The context's components, or else the manager's
+
+extension WebImageManager {
+    /// Resolves a load, as the first step of every load: calls the options processor with the manager's components filled into
+    /// the context where it has none. Without a processor nothing is copied; missing components are taken from the manager when
+    /// needed.
+    func resolve(_ url: URL?, _ options: WebImageOptions, _ context: WebImageContext?) -> ResolvedLoad {
+        var load = processed(url, options, context)
+        // The only place where a policy changes a load. Its decoding limits are applied with the decode options.
+        if !policy.isTrusted { load.options.subtract([.handleCookies, .allowInvalidSSLCertificates]) }
+        return load
+    }
+
+    private func processed(_ url: URL?, _ options: WebImageOptions, _ context: WebImageContext?) -> ResolvedLoad {
+        let parts = parts
+        guard let values = parts?.values, let processor = values.optionsProcessor else {
+            return ResolvedLoad(options: options, context: context, parts: parts)
+        }
+        var full = context ?? WebImageContext()
+        if case .inherited = full.imageTransformer, let transformer = values.transformer {
+            full.imageTransformer = .transformer(transformer)
+        }
+        if full.cacheKeyFilter == nil { full.cacheKeyFilter = values.cacheKeyFilter }
+        if full.cacheSerializer == nil, let serializer = values.cacheSerializer { full.cacheSerializer = serializer }
+        let result = processor.process(url, options: options, context: full)
+        return ResolvedLoad(options: result?.options ?? options, context: result?.context ?? context, parts: parts)
+    }
+    func cache(for load: ResolvedLoad) -> any ImageCaching { load.context?.imageCache ?? imageCache }
+
+    func originalCache(for load: ResolvedLoad) -> any ImageCaching {
+        load.context?.originalImageCache ?? cache(for: load)
+    }
+
+    func loader(for load: ResolvedLoad) -> any ImageLoading { load.context?.imageLoader ?? imageLoader }
+
+    func serializer(for load: ResolvedLoad) -> CacheSerializer? {
+        load.context?.cacheSerializer ?? load.parts?.values.cacheSerializer
+    }
+
+    /// The policy that decides how long a cached image stays usable for a load.
+    func cachePolicy(for load: ResolvedLoad) -> CachePolicy {
+        load.context?.cachePolicy ?? load.parts?.values.cachePolicy ?? .immutable
+    }
+}
+
+extension WebImageManager {
+    /// Returns the rule for storing the responses of a load.
+    func storageRule(_ url: URL, _ load: ResolvedLoad) -> StorageRule {
+        let policy = cachePolicy(for: load)
+        return StorageRule(policy: policy, request: cacheRequest(url, policy, load), clock: clock)
+    }
+
+    /// Returns the rules for how long cached images stay usable for a load; nil if they do not expire, or if the caches are not
+    /// queried.
+    func revalidation(_ url: URL, _ load: ResolvedLoad) -> LoadPlan.Revalidation? {
+        guard !load.options.contains(.fromLoaderOnly) else { return nil }
+        let policy = cachePolicy(for: load)
+        let asksAlways = load.options.contains(.refreshCached) && !load.options.contains(.fromCacheOnly)
+        guard asksAlways || policy != .immutable else { return nil }
+        let request = cacheRequest(url, policy, load)
+        return LoadPlan.Revalidation(asksAlways: asksAlways, policy: policy, request: request)
+    }
+
+    /// Returns the request of a load as the HTTP cache sees it; empty if the policy ignores requests.
+    private func cacheRequest(_ url: URL, _ policy: CachePolicy, _ load: ResolvedLoad) -> HTTPCacheRequest {
+        guard policy == .http else { return HTTPCacheRequest() }
+        return HTTPCacheRequest(
+            headers: loader(for: load).requestHeaders(for: ImageLoadRequest(url, load.options, load.context).reduced),
+            handlesCookies: load.options.contains(.handleCookies)
+        )
+    }
+
+    /// Remembers a "not found" answer, if a load ended with one and its policy uses it.
+    func noteMissing(_ error: WebImageError, _ plan: LoadPlan) {
+        let rule = plan.decode.original.rule
+        guard rule.policy == .http, let load = plan.decode.original.fetch, let response = error.response else { return }
+        let (now, request) = (clock.wallTime(), MissingRequest(url: load.url, headers: load.headers))
+        let seconds = HTTPCacheMachine.negativeLifetime(
+            of: response,
+            request: rule.request,
+            policy: rule.policy,
+            now: now
+        )
+        if let seconds { activity.withLock { $0.missing.insert(request, error.withoutBulk, at: now, for: seconds) } }
+    }
+}
+
+/// A request that the server answered with 404 or 410. Another request for the URL, for example with a password, may have another
+/// answer.
+struct MissingRequest: Hashable, Sendable {
+    var url: URL
+    var headers: HTTPHeaders
+}
+
+extension WebImageError {
+    /// The maximum bytes of response fields kept for each missing image.
+    private static let mostFieldBytes = 2048
+
+    /// The same error, without a long response: its length is up to the server, and many errors are kept.
+    var withoutBulk: WebImageError {
+        let byteCount = response?.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } ?? 0
+        guard byteCount > Self.mostFieldBytes else { return self }
+        var error = self
+        error.response = nil
+        return error
+    }
+}

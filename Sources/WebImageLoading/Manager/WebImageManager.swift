@@ -152,3 +152,202 @@ extension WebImageError {
         }
     }
 }
+
+extension WebImageManager {
+    /// The components of a manager for loads whose context does not override them. Immutable: a change creates a new instance.
+    final class Parts: Sendable {
+        struct Values: Sendable {
+            var transformer: (any ImageTransformer)?
+            var cacheKeyFilter: CacheKeyFilter?
+            var cacheSerializer: CacheSerializer?
+            var optionsProcessor: WebImageOptionsProcessor?
+            var observer: (any WebImageLoadObserver)?
+            var cachePolicy = CachePolicy.immutable
+            var decoding = DecodingPlace.inProcess
+
+            /// True if all values are the defaults.
+            var isPlain: Bool {
+                transformer == nil && cacheKeyFilter == nil && cacheSerializer == nil && optionsProcessor == nil
+                    && observer == nil && cachePolicy == .immutable && decoding == .inProcess
+            }
+        }
+
+        let values: Values
+        init(_ values: Values) { self.values = values }
+    }
+
+    struct Settings: Sendable {
+        /// Nil if all are the defaults, which is the usual case and costs a load one check.
+        var parts: Parts?
+        weak var delegate: (any WebImageManagerDelegate)?
+        var failedURLLifetime: Double?
+    }
+
+    /// The manager's current components; nil if all are the defaults.
+    var parts: Parts? { settings.withLock { $0.parts } }
+
+    private func change(_ body: (inout Parts.Values) -> Void) {
+        let former = settings.withLock { settings -> Parts? in
+            var values = settings.parts?.values ?? Parts.Values()
+            body(&values)
+            return exchange(&settings.parts, for: values.isPlain ? nil : Parts(values))
+        }
+        // Released outside the lock: components are user objects, whose deinit may run any code.
+        withExtendedLifetime(former) {}
+    }
+
+    /// The transformer of images whose load's context has none; nil by default.
+    public var transformer: (any ImageTransformer)? {
+        get { parts?.values.transformer }
+        set { change { $0.transformer = newValue } }
+    }
+
+    /// The key filter of loads whose context has none; nil (the default) uses the URL's absolute string.
+    public var cacheKeyFilter: CacheKeyFilter? {
+        get { parts?.values.cacheKeyFilter }
+        set { change { $0.cacheKeyFilter = newValue } }
+    }
+
+    /// The serializer that produces the bytes on disk, for loads whose context has none; nil by default.
+    public var cacheSerializer: CacheSerializer? {
+        get { parts?.values.cacheSerializer }
+        set { change { $0.cacheSerializer = newValue } }
+    }
+
+    /// The processor that changes options and context of every load before anything else; nil by default.
+    public var optionsProcessor: WebImageOptionsProcessor? {
+        get { parts?.values.optionsProcessor }
+        set { change { $0.optionsProcessor = newValue } }
+    }
+
+    /// The observer of every event in every load of this manager; nil by default. A context's observer is also notified.
+    public var observer: (any WebImageLoadObserver)? {
+        get { parts?.values.observer }
+        set { change { $0.observer = newValue } }
+    }
+
+    /// The policy that decides how long cached images stay usable, for loads whose context has none. ``CachePolicy/immutable`` by
+    /// default: the content of a URL never changes, as in SDWebImage.
+    ///
+    /// Images in memory are validated without a task or a hop if their validators are in memory, too: those of the 4096 most
+    /// recently used entries.
+    public var cachePolicy: CachePolicy {
+        get { parts?.values.cachePolicy ?? .immutable }
+        set { change { $0.cachePolicy = newValue } }
+    }
+
+    /// The place where images are decoded for loads whose context has none. ``DecodingPlace/inProcess`` by default. An image in memory is
+    /// used wherever it was decoded.
+    public var decoding: DecodingPlace {
+        get { parts?.values.decoding ?? .inProcess }
+        set { change { $0.decoding = newValue } }
+    }
+
+    /// The number of seconds for which a permanently failed URL is not tried again. Nil (the default) is the lifetime of the
+    /// process; with 0 or less, failures are not remembered. Applies to failures after the change.
+    public var failedURLLifetime: Double? {
+        get { settings.withLock { $0.failedURLLifetime } }
+        set { settings.withLock { $0.failedURLLifetime = newValue } }
+    }
+
+    private static let cache = Lock<(any ImageCaching)?>(nil)
+    private static let loader = Lock<(any ImageLoading)?>(nil)
+
+    /// The cache of managers created later without one; ``ImageCache/shared`` if nil, the default. ``shared`` is created on first
+    /// use.
+    public static var defaultImageCache: (any ImageCaching)? {
+        get { cache.withLock { $0 } }
+        set { withExtendedLifetime(cache.withLock { exchange(&$0, for: newValue) }) {} }
+    }
+
+    /// The loader of managers created later without one; ``ImageLoadersManager/shared`` if nil, the default. ``shared`` is
+    /// created on first use.
+    public static var defaultImageLoader: (any ImageLoading)? {
+        get { loader.withLock { $0 } }
+        set { withExtendedLifetime(loader.withLock { exchange(&$0, for: newValue) }) {} }
+    }
+}
+
+/// Replaces a value and returns the previous one, so that the caller can release it outside a lock.
+func exchange<Value>(_ place: inout Value, for value: Value) -> Value {
+    defer { place = value }
+    return place
+}
+
+extension WebImageManager {
+    /// Returns the cache key of the original at `url`; empty if the key filter returns none. The ``optionsProcessor`` is not called. If
+    /// the downloader's header fields or credentials identify the user, the key includes a digest of them.
+    public func cacheKey(for url: URL) -> String { originalKey(for: url, given(nil)) ?? "" }
+
+    /// Returns the cache key of the result of a load with `context`: the original's key, with a suffix for a thumbnail size and one
+    /// for a transformer. Empty if the key filter returns none. The ``optionsProcessor`` is not called; if it changes sizes,
+    /// transformers or filters, the load has another key. If the context's ``WebImageContext/additionalHeaders`` contain fields that
+    /// identify the user, such as `Authorization` and `Cookie`, the key includes a digest of them.
+    public func cacheKey(for url: URL, context: WebImageContext?) -> String {
+        let load = given(context)
+        return originalKey(for: url, load).map { resultKey(for: $0, load) } ?? ""
+    }
+
+    /// A load without the ``optionsProcessor``.
+    private func given(_ context: WebImageContext?) -> ResolvedLoad {
+        ResolvedLoad(options: [], context: context, parts: parts)
+    }
+
+    func originalKey(for url: URL, _ load: ResolvedLoad) -> String? {
+        let rights = rights(of: url, load)
+        guard let filter = load.context?.cacheKeyFilter ?? load.parts?.values.cacheKeyFilter else {
+            return rights.key(url.absoluteString)
+        }
+        // Otherwise all URLs with an empty key would share an entry.
+        return filter.cacheKey(for: url).flatMap { $0.isEmpty ? nil : rights.key($0) }
+    }
+
+    /// The access rights for loading a URL: those of the context's header fields and the loader's own.
+    func rights(of url: URL, _ load: ResolvedLoad) -> LoadRights {
+        var request = ImageLoadRequest(url: url)
+        if let context = load.context, context.hasRareProperties {
+            request.additionalHeaders = context.additionalHeaders
+        }
+        return loader(for: load).rights(for: request)
+    }
+
+    func resultKey(for originalKey: String, _ load: ResolvedLoad) -> String {
+        let context = load.context
+        var key = originalKey
+        if let size = context?.thumbnailPixelSize, size.isUsable {
+            let preserves = context?.preserveAspectRatio ?? true
+            let covers = context?.thumbnailCovers ?? false
+            key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: preserves, covers: covers)
+        }
+        if let transformer = transformer(for: load) {
+            var transformerKey = transformer.transformerKey
+            // Transformers work in points: the same one produces other pixels at another scale.
+            if let scale = context?.explicitScale, scale != ImageScaleFactor.forKey(originalKey) {
+                transformerKey += "-Scale(\(FixedDecimal.string(scale)))"
+            }
+            key = CacheKeys.transformed(key, by: transformerKey)
+        }
+        return key
+    }
+
+    func transformer(for load: ResolvedLoad) -> (any ImageTransformer)? {
+        let choice: (any ImageTransformer)? =
+            switch load.context?.imageTransformer {
+            case nil, .inherited?: load.parts?.values.transformer
+            case .some(.none): nil
+            case .transformer(let transformer)?: transformer
+            }
+        // An empty chain changes nothing: the result is the original, with the same key.
+        if let chain = choice as? PipelineTransformer, chain.flattened.isEmpty { return nil }
+        return choice
+    }
+}
+
+extension WebImageContext {
+    /// The scale given by the context, in place of the one in the key.
+    var explicitScale: Double? {
+        if let imageScaleFactor, imageScaleFactor >= 1 { return imageScaleFactor }
+        guard let factor = decodeOptions?.scaleFactor, factor > 1 else { return nil }
+        return factor
+    }
+}

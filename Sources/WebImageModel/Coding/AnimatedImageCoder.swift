@@ -13,3 +13,32 @@ public protocol AnimatedImageCoder: ImageCoder {
         options: ImageDecodeOptions
     ) throws(WebImageError) -> any AnimatedImageProvider
 }
+
+/// A coder that encodes animations.
+public protocol AnimatedImageEncoder: ImageCoder {
+    /// Returns whether this coder encodes animations in the format.
+    func canEncodeAnimation(to format: ImageFormat) -> Bool
+
+    /// Encodes an animation: all frames with their durations, and the loop count (``ImageEncodeOptions/loopCount``, else the
+    /// animation's).
+    ///
+    /// A single frame, or only the first (``ImageEncodeOptions/encodeFirstFrameOnly``), becomes a still image of the format. Frames
+    /// are requested one by one, in order, and released again, so that memory does not grow with their number; with
+    /// ``ImageEncodeOptions/maxFileSize`` up to eight times over. All must have the size of the first one.
+    ///
+    /// - Throws: what the animation throws for a frame, ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/limitExceeded``
+    ///   if the format cannot hold an image of that size or the result cannot be made small enough,
+    ///   ``WebImageError/Code/unsupportedFormat``, ``WebImageError/Code/outOfMemory``.
+    func encode(
+        _ animation: any AnimatedImageProvider,
+        to format: ImageFormat,
+        options: ImageEncodeOptions
+    ) throws(WebImageError) -> Data
+}
+
+extension AnimatedImageEncoder {
+    /// The format for animations that have none: WebP, which holds all colours and alpha, or GIF if the coder encodes only that.
+    package var defaultAnimationFormat: ImageFormat {
+        canEncodeAnimation(to: .webp) || !canEncodeAnimation(to: .gif) ? .webp : .gif
+    }
+}

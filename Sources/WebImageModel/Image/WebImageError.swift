@@ -1,4 +1,6 @@
+import CLinux
 public import FoundationEssentials
+import WebImageSupport
 
 /// An error with its kind, URL and cause. The only error type that the library throws or delivers.
 public struct WebImageError: Error, Sendable {
@@ -228,5 +230,14 @@ extension WebImageError: Equatable {
     public static func == (left: WebImageError, right: WebImageError) -> Bool {
         left.code == right.code && left.url == right.url && left.limit == right.limit
             && left.statusCode == right.statusCode
+    }
+}
+
+extension DetachedThread {
+    /// The error of a process that was forked from one with threads of the library: the threads do not exist in it, so waiting for
+    /// them would never end. Nil in all other processes.
+    package static var forkProblem: WebImageError? {
+        guard webimage_has_lost_threads() else { return nil }
+        return WebImageError(.invalidDownloadOperation, "the process was forked after the library had started threads")
     }
 }
