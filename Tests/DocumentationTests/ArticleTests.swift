@@ -95,7 +95,7 @@ import Testing
 
     @Test func `Links between files of the project lead somewhere`() throws {
         let texts = try Project.files(below: "Documentation", named: ".md")
-        let paths = try ["README.md", "CONTRIBUTING.md"] + texts + Project.modulePages()
+        let paths = try ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] + texts + Project.modulePages()
         for document in try paths.map(Document.init) {
             for part in document.text.split(separator: "](").dropFirst() {
                 let target = part.prefix { $0 != ")" && $0 != "#" }
