@@ -49,7 +49,7 @@ import Testing
             url: result.url,
             cacheKey: "k",
             isFinal: false,
-            standing: WebImageResult.CacheStatusDetails(refreshError: WebImageError(.timedOut, "too slow"))
+            cacheStatus: WebImageResult.CacheStatusDetails(refreshError: WebImageError(.timedOut, "too slow"))
         )
         #expect(!interim.isFinal && interim.refreshError?.code == .timedOut)
     }
