@@ -59,6 +59,7 @@ def check_digest(declarations, path, update):
     """Yields a complaint for each declaration that the digest has and the library has not, or the other way round."""
     lines = sorted({digest_line(symbol) for symbol in declarations})
     if update:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(lines) + "\n")
     known = path.read_text().splitlines() if path.exists() else []
     for line in sorted(set(lines) - set(known)):
