@@ -7,6 +7,14 @@ readonly system_python=/usr/bin/python3
 # debugger writes less: a tenth of the time of a build each. Lines are still named where something ends badly.
 readonly batches=(-Xswiftc -driver-batch-size-limit -Xswiftc 100 -Xswiftc -gline-tables-only)
 
+# Sets `parallel`: how `swift test` runs several tests at a time, twice as many as there are processors, because they wait for servers and programs.
+# Swift before 6.3 takes no number and would begin them all at once, so there one runs at a time.
+find_parallel() {
+    parallel=(--no-parallel)
+    ! swift test --help-hidden | grep -q experimental-maximum-parallelization-width ||
+        parallel=(--parallel --experimental-maximum-parallelization-width "$((2 * $(nproc)))")
+}
+
 # The folders of the tests of modules and topics: all but those of views, formats, the command and the documentation.
 unit_tests() {
     local folder
