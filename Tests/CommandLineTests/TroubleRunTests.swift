@@ -18,7 +18,7 @@ import Testing
         Trouble(path: "/truncated.jpg", code: 2103, cause: "ended before its announced length"),
         Trouble(path: "/short.jpg", code: 1001, cause: "premature end"),
         Trouble(path: "/missing.jpg", code: 2001, cause: "404"),
-        Trouble(path: "/page.jpg", code: 1001, cause: "not a picture"),
+        Trouble(path: "/page.jpg", code: 1001, cause: "not an image"),
         Trouble(path: "/empty.jpg", code: 1001, cause: "no body"),
         Trouble(path: "/bomb.png", code: 1100, cause: "maximumPixelCount"),
         Trouble(path: "/loop.jpg", code: 2105, cause: "redirect"),

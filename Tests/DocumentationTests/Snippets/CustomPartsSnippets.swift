@@ -35,7 +35,7 @@ enum CustomPartsSnippets {
     static func avatars() {
         // snippet: avatars
         let avatars = ClosureImageLoader(scheme: "avatar") { request in
-            try await database.picture(of: request.url.host() ?? "")
+            try await database.image(of: request.url.host() ?? "")
         }
         ImageLoadersManager.shared.add(avatars)
         // end

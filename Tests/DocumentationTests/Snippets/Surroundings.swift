@@ -14,7 +14,7 @@ func mirror(of url: URL) -> URL { url }
 
 /// Something that has pictures.
 struct Database: Sendable {
-    func picture(of name: String) async throws -> Data { Data(name.utf8) }
+    func image(of name: String) async throws -> Data { Data(name.utf8) }
     func parts(of url: URL) -> AsyncStream<Data> { AsyncStream { $0.finish() } }
 }
 

@@ -11,7 +11,7 @@ import WebImageLoading
         let figures = run.lines.flatMap { $0.split(separator: " ") }.compactMap { Int($0) }
         try #require(figures.count == 2)
         #expect(figures[0] <= 3000)
-        // Without optimisation, and beside other tests.
+        // Without optimisation.
         #expect(figures[1] <= 1000)
     }
 }

@@ -129,7 +129,7 @@ import WebImageLoading
             name: "cache only",
             events: nowhere.prefix(4) + [(1, .failed(.notCached()))],
             text:
-                "photo.jpg: Not in memory, not on disk. Failed after 1 ms: the picture is not in the cache, and only the "
+                "photo.jpg: Not in memory, not on disk. Failed after 1 ms: the image is not in the cache, and only the "
                 + "cache was asked (code 1105)."
         ),
     ]

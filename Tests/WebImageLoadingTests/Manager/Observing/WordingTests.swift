@@ -13,7 +13,7 @@ import Testing
         (0.0, "0 s"), (-1, "0 s"), (.nan, "0 s"), (.infinity, "0 s"), (0.00001, "less than 0.1 ms"),
         (0.00006, "0.1 ms"),
         (0.001, "1 ms"), (0.0095, "9.5 ms"), (0.041, "41 ms"), (0.9994, "999 ms"), (0.9996, "1 s"), (1.44, "1.4 s"),
-        (14.2, "14 s"), (99.4, "99 s"), (125, "2 min 5 s"), (1e20, "for ever"),
+        (14.2, "14 s"), (99.4, "99 s"), (125, "2 min 5 s"), (1e20, "forever"),
     ])
     func `Durations are told in the unit that fits`(seconds: Double, text: String) {
         #expect(Wording.duration(seconds: seconds) == text)
