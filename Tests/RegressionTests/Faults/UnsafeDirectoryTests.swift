@@ -138,15 +138,19 @@ import WebImage
         unlink(path)
     }
 
-    @Test func `Directories and files that are made are the user's alone, whatever the umask`() {
-        let former = umask(0)
-        defer { umask(former) }
-        let cache = DiskCache(path: directory.path("a/b/cache"))
-        #expect(cache.store(bytes, forKey: "k"))
-        for name in ["a", "a/b", "a/b/cache"] {
-            #expect(fileStatus(directory.path(name)).st_mode & 0o777 == 0o700, "\(name)")
+    @Test func `Directories and files that are made are the user's alone, whatever the umask`() async {
+        await #expect(processExitsWith: .success) {
+            umask(0)
+            let tests = UnsafeDirectoryTests()
+            let cache = DiskCache(path: tests.directory.path("a/b/cache"))
+            #expect(cache.store(tests.bytes, forKey: "k"))
+            for name in ["a", "a/b", "a/b/cache"] {
+                #expect(fileStatus(tests.directory.path(name)).st_mode & 0o777 == 0o700, "\(name)")
+            }
+            for name in names(in: cache.path) {
+                #expect(fileStatus(cache.path + "/" + name).st_mode & 0o777 == 0o600)
+            }
         }
-        for name in names(in: cache.path) { #expect(fileStatus(cache.path + "/" + name).st_mode & 0o777 == 0o600) }
     }
 
     @Test func `An entry that has a second name is not written into`() throws {

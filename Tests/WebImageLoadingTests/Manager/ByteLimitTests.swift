@@ -54,18 +54,18 @@ import WebImageLoading
     }
 
     @Test func `What the option stands for is set for the whole program, and less than a pixel is ignored`()
-        async throws
+        async
     {
-        let usual = ImageDecodeOptions.defaultScaleDownLimitBytes
-        defer { ImageDecodeOptions.defaultScaleDownLimitBytes = usual }
-        // What does not disturb other tests, whose pictures have fewer bytes.
-        let other = usual - 4
-        for (limit, expected) in [(other, other), (3, other), (0, other), (-1, other), (usual, usual)] {
-            ImageDecodeOptions.defaultScaleDownLimitBytes = limit
-            #expect(ImageDecodeOptions.defaultScaleDownLimitBytes == expected)
-            let harness = ManagerHarness.answering()
-            _ = try await harness.start(options: [.scaleDownLargeImages, .fromLoaderOnly]).outcome.image()
-            #expect(harness.coder.decodes.last?.scaleDownLimitBytes == expected)
+        await #expect(processExitsWith: .success) {
+            let usual = ImageDecodeOptions.defaultScaleDownLimitBytes
+            let other = usual - 4
+            for (limit, expected) in [(other, other), (3, other), (0, other), (-1, other), (usual, usual)] {
+                ImageDecodeOptions.defaultScaleDownLimitBytes = limit
+                #expect(ImageDecodeOptions.defaultScaleDownLimitBytes == expected)
+                let harness = ManagerHarness.answering()
+                _ = try await harness.start(options: [.scaleDownLargeImages, .fromLoaderOnly]).outcome.image()
+                #expect(harness.coder.decodes.last?.scaleDownLimitBytes == expected)
+            }
         }
     }
 
