@@ -304,7 +304,7 @@ import WebImage
             default: .response(body: pattern(10_000))
             }
         }
-        downloader.config.downloadTimeout = 3
+        downloader.config.downloadTimeout = 10
         downloader.config.maxConcurrentDownloads = 40
         let downloader = downloader
         await withTaskGroup(of: Void.self) { group in
