@@ -11,8 +11,9 @@ readonly batches=(-Xswiftc -driver-batch-size-limit -Xswiftc 100 -Xswiftc -gline
 # Swift before 6.3 takes no number and would begin them all at once, so there one runs at a time.
 find_parallel() {
     parallel=(--no-parallel)
-    ! swift test --help-hidden | grep -q experimental-maximum-parallelization-width ||
+    if [[ "$(swift test --help-hidden)" == *experimental-maximum-parallelization-width* ]]; then
         parallel=(--parallel --experimental-maximum-parallelization-width "$((2 * $(nproc)))")
+    fi
 }
 
 # The folders of the tests of modules and topics: all but those of views, formats, the command and the documentation.
