@@ -55,7 +55,7 @@ import Testing
         var count = 0
         for (path, text) in try Self.suites() {
             guard decodes.contains(Self.target(path)) || text.contains(imports),
-                !text.contains(#/ProgramRun|HelperProcess/#)
+                !text.contains(#/ProgramRun|HelperProcess|DecoderProgram/#)
             else { continue }
             count += 1
             #expect(Self.runs(text, under: "addressSanitizer"), "\(path) has no tag `addressSanitizer`")

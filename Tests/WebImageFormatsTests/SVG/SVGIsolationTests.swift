@@ -1,5 +1,4 @@
 import FoundationEssentials
-import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -8,7 +7,6 @@ import WebImageSVG
 
 /// SVG in workers, as it is registered: what a hostile document costs.
 @Suite(
-    .tags(.addressSanitizer),
     .enabled(
         if: DecoderProgram.isSupported,
         "this system does not confine processes, or this is a sanitized build"
@@ -108,7 +106,7 @@ struct SVGIsolationTests {
 }
 
 /// Where SVG is drawn in a program without a worker.
-@Suite(.tags(.addressSanitizer)) struct SVGPlaceTests {
+@Suite struct SVGPlaceTests {
     private let data = SVGDrawings.document("<rect width='20' height='20'/>", size: 20)
 
     private func errors(_ coder: SVGCoder, _ data: Data) -> [WebImageError?] {
