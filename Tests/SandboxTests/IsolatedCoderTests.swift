@@ -1,11 +1,9 @@
 import FoundationEssentials
-import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
 
 @Suite(
-    .tags(.addressSanitizer),
     .enabled(if: IsolationHarness.isSupported, "this system does not confine processes, or this is a sanitized build"),
     .timeLimit(.minutes(3))
 )
