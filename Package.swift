@@ -207,9 +207,11 @@ let package = Package(
             exclude: ["README.md"],
             swiftSettings: swiftSettings + formats.map { .define("WEBIMAGE_\($0.name)") }
         ),
+        // The options of the programs as help texts, manual pages and completions of shells.
+        .target(name: "CommandHelp", swiftSettings: swiftSettings),
         .executableTarget(
             name: "webimage",
-            dependencies: ["WebImage", "WebImageFormats", "CLinux", "CChafaShims"],
+            dependencies: ["WebImage", "WebImageFormats", "CommandHelp", "CLinux", "CChafaShims"],
             swiftSettings: swiftSettings
         ),
         .executableTarget(
@@ -313,7 +315,7 @@ if hasGTK {
         ),
         .executableTarget(
             name: "webimage-gallery",
-            dependencies: ["WebImage", "WebImageFormats", "WebImageGTK", "CWebImageGTK4"],
+            dependencies: ["WebImage", "WebImageFormats", "WebImageGTK", "CommandHelp", "CWebImageGTK4"],
             swiftSettings: swiftSettings
         ),
         // A GTK program as users write it, unlike the tests, which run their own main loop.

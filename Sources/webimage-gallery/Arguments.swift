@@ -1,3 +1,4 @@
+import CommandHelp
 import FoundationEssentials
 import Glibc
 
@@ -20,24 +21,80 @@ struct Arguments {
     /// The directory of the disk cache; nil for the shared one.
     var cacheDirectory: String?
 
-    static let help = """
-        usage: webimage-gallery [options] SOURCE…
+    static let options = [
+        OptionSpec("--screenshot", value: "FILE", "load all images, write the window as PNG, and exit"),
+        OptionSpec("--viewer", value: "N", "open the Nth image"),
+        OptionSpec("--cache", "open the cache page"),
+        OptionSpec("--dark", "dark colour scheme"),
+        OptionSpec("--light", "light colour scheme"),
+        OptionSpec("--size", value: "WxH", "window size in points (default: 1000x720)"),
+        OptionSpec("--cache-dir", value: "DIR", "directory of the disk cache"),
+        OptionSpec("--in-process", "decode JPEG, PNG, GIF, WebP, BMP and icons in this process, with previews while they load"),
+        OptionSpec("--version", "print the version"),
+    ]
 
-        Shows images from folders, files, URLs (http, https, data), or text files with one of these per line.
+    static var description: ProgramDescription {
+        var program = ProgramDescription(
+            name: "webimage-gallery",
+            title: "show images from disk and from the web in a window",
+            usage: "[options] SOURCE…",
+            description: [
+                """
+                Shows images from folders, files, URLs (http, https, data), or text files with one of these per line.
+                """,
+                """
+                Every image is decoded in a sandboxed process without file or network access and with limited memory, unless \
+                --in-process is given.
+                """,
+            ],
+            options: options
+        )
+        program.sections = [
+            ManualSection(
+                "KEYS",
+                [
+                    ManualItem("arrows, Enter", "In the grid: navigate, open the image."),
+                    ManualItem(
+                        "Left, Right, Home, End",
+                        "In the viewer: previous, next, first, last image."
+                    ),
+                    ManualItem("+, -, 0, 1", "In the viewer: zoom in, zoom out, fit, actual size."),
+                    ManualItem("Space", "Play or pause the animation."),
+                    ManualItem("I", "Image info."),
+                    ManualItem("Escape", "Go back."),
+                    ManualItem("Ctrl+O, Ctrl+L", "Open a folder; open images or URL lists."),
+                    ManualItem("Ctrl+I", "The cache page."),
+                    ManualItem("Ctrl+D, F11, Ctrl+Q", "Dark or light, full screen, quit."),
+                ]
+            ),
+            ManualSection(
+                "EXIT STATUS",
+                [
+                    ManualItem("0", "The window was closed, or the screenshot is complete."),
+                    ManualItem("1", "A source cannot be read, or an image is missing in the screenshot."),
+                    ManualItem("64", "The command line is invalid."),
+                    ManualItem("69", "There is no display."),
+                ]
+            ),
+        ]
+        program.seeAlso = ["webimage(1)"]
+        return program
+    }
 
-          --screenshot FILE   load all images, write the window as PNG to FILE, and exit
-          --viewer N          open the Nth image
-          --cache             open the cache page
-          --dark, --light     colour scheme of the window
-          --size WxH          window size in points (default: 1000x720)
-          --cache-dir DIR     directory of the disk cache
-          --in-process        decode JPEG, PNG, GIF, WebP, BMP and icons in this process, with previews while they load; by default
-                              every image is decoded in a sandboxed process without file or network access and with limited memory
+    static var help: String {
+        let program = description
+        let keys = program.sections.prefix(1).flatMap(\.items)
+        return """
+            Usage: \(program.name) \(program.usage)
 
-        Keys in the grid: arrows, Enter. In the viewer: Left, Right, Home, End to navigate; + and - to zoom, 0 to fit, 1 for actual
-        size; Space to play or pause; I for image info; Escape to go back. Anywhere: Ctrl+O opens a folder, Ctrl+L opens images or
-        URL lists, Ctrl+I shows the caches, Ctrl+D toggles dark mode, F11 toggles full screen, Ctrl+Q quits.
-        """
+            \(program.description.map { $0.wrapped(to: 100) }.joined(separator: "\n\n"))
+
+            Options:
+            \(OptionSpec.listing(program.options, width: 22))
+            Keys:
+
+            """ + OptionSpec.listing(keys.map { OptionSpec($0.word, $0.text) }, width: 26)
+    }
 
     /// Parses the arguments. Exits with status 0 after `--help`, and with 64 if they are invalid.
     init(_ arguments: [String]) {
@@ -68,7 +125,16 @@ struct Arguments {
                 (width, height) = (sides[0], sides[1])
             case "--cache-dir": cacheDirectory = value(argument)
             case "-h", "--help":
-                print(Self.help)
+                print(Self.help, terminator: "")
+                exit(0)
+            case "--version":
+                print("webimage-gallery \(Release.version)")
+                exit(0)
+            case "--generate":
+                guard let text = Self.description.generate(Array(rest)) else {
+                    Self.stop("--generate takes bash, zsh, fish or man")
+                }
+                print(text, terminator: "")
                 exit(0)
             case "--":
                 sources += rest

@@ -1,26 +1,12 @@
+import CommandHelp
+
 /// An invalid command line; ends the program with status 64.
 struct UsageError: Error {
     var message: String
     init(_ message: String) { self.message = message }
 }
 
-/// An option of a command.
-struct OptionSpec {
-    /// The long name with its dashes.
-    var name: String
-    /// The short name with its dash.
-    var short: String?
-    /// The placeholder for the value in the help; nil for an option without a value.
-    var value: String?
-    var help: String
-
-    init(_ name: String, short: String? = nil, value: String? = nil, _ help: String) {
-        self.name = name
-        self.short = short
-        self.value = value
-        self.help = help
-    }
-}
+typealias OptionSpec = CommandHelp.OptionSpec
 
 /// The options and positional arguments of a command line.
 struct ParsedArguments {

@@ -1,3 +1,5 @@
+import CommandHelp
+
 /// A command of the program.
 protocol Command: Sendable {
     static var name: String { get }
@@ -21,7 +23,7 @@ enum ExitStatus {
 }
 
 enum Program {
-    static let version = "0.1.0"
+    static let version = Release.version
     static let commands: [any Command.Type] = [
         GetCommand.self, IdentifyCommand.self, ShowCommand.self, PrefetchCommand.self, CacheCommand.self,
     ]
@@ -42,6 +44,8 @@ enum Program {
         case "--version":
             Terminal.print("webimage \(version)\n")
             return ExitStatus.success
+        case "--generate":
+            return generate(Array(words.dropFirst()))
         default:
             break
         }
@@ -69,24 +73,20 @@ enum Program {
         }
     }
 
+    static let introduction =
+        "webimage loads images from the web: downloads, decodes, scales, caches and converts them."
+    static let sources = "A source is an http, https, file or data URL, a file, or - for standard input."
+
     private static var help: String {
-        var text = "webimage loads images from the web: downloads, decodes, scales, caches and converts them.\n\n"
-        text += "Usage: webimage <command> [options] …\n\nCommands:\n"
+        var text = "\(introduction)\n\nUsage: webimage <command> [options] …\n\nCommands:\n"
         for command in commands { text += "  \(padded(command.name, 10)) \(command.summary)\n" }
-        text += "\nSee 'webimage <command> --help' for the options of a command.\n"
-        text += "A source is an http, https, file or data URL, a file, or - for standard input.\n"
+        text += "\nSee 'webimage <command> --help' for the options of a command.\n\(sources)\n"
         return text + "Exit status: 0 success, 1 at least one source failed, 64 invalid command line.\n"
     }
 
     private static func help(for command: any Command.Type) -> String {
-        var text = "Usage: webimage \(command.name) \(command.usage)\n\n\(command.summary)\n\nOptions:\n"
-        for spec in command.specs {
-            let names = (spec.short.map { "\($0), " } ?? "    ") + spec.name + (spec.value.map { " \($0)" } ?? "")
-            text +=
-                names.count > 30
-                ? "  \(names)\n\(padded("", 33))\(spec.help)\n" : "  \(padded(names, 30)) \(spec.help)\n"
-        }
-        return text + "  \(padded("-h, --help", 30)) print this help\n"
+        "Usage: webimage \(command.name) \(command.usage)\n\n\(command.summary)\n\nOptions:\n"
+            + OptionSpec.listing(command.specs + [.help])
     }
 
     private static func padded(_ text: String, _ width: Int) -> String {

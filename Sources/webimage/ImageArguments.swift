@@ -150,7 +150,7 @@ struct OutputArguments: Sendable {
     }
 
     /// The output formats with their names.
-    private static let formats: [(names: [String], format: ImageFormat)] = [
+    static let formats: [(names: [String], format: ImageFormat)] = [
         (["jpeg", "jpg"], .jpeg), (["png"], .png), (["apng"], .png), (["webp"], .webp), (["gif"], .gif),
         (["tiff", "tif"], .tiff),
         (["avif"], .avif), (["heic"], .heic), (["jxl"], .jpegXL),

@@ -168,6 +168,19 @@ import WebImage
         #expect(run.status == 1 && run.errors.contains("place.png"))
     }
 
+    @Test func `Every option of its help is in its manual page and all completions`() async throws {
+        let options = try await run(["--help"]).lines.filter { $0.hasPrefix("      --") }
+            .compactMap { $0.split(separator: " ").first }
+        #expect(options.count > 8)
+        for kind in ["man", "bash", "zsh", "fish"] {
+            let run = try await run(["--generate", kind])
+            #expect(run.status == 0)
+            let text = run.output.replacing("\\-", with: "-").replacing("-l ", with: "--")
+            for option in options { #expect(text.contains(option), "\(option) in \(kind)") }
+        }
+        #expect(try await run(["--version"]).output.hasPrefix("webimage-gallery "))
+    }
+
     @Test func `Without a display it says so`() async throws {
         let program = ProgramRun.product("webimage-gallery")
         let run = try ProgramRun(program, [], environment: ["DISPLAY": "", "WAYLAND_DISPLAY": ""])

@@ -1,0 +1,53 @@
+/// An option that a program takes.
+package struct OptionSpec: Sendable {
+    /// The long name with dashes.
+    package var name: String
+    /// The short name with its dash.
+    package var short: String?
+    /// The placeholder of the value in the help; nil for an option without one.
+    package var value: String?
+    package var help: String
+
+    package init(_ name: String, short: String? = nil, value: String? = nil, _ help: String) {
+        self.name = name
+        self.short = short
+        self.value = value
+        self.help = help
+    }
+
+    /// The option that every program and command has.
+    package static let help = OptionSpec("--help", short: "-h", "print this help")
+
+    /// Its names, the short one first.
+    package var names: [String] { (short.map { [$0] } ?? []) + [name] }
+
+    /// Options as lines of a help text, with descriptions that start at the same column.
+    package static func listing(_ options: [OptionSpec], width: Int = 30) -> String {
+        options.map { option in
+            let names = (option.short.map { "\($0), " } ?? "    ") + option.name + (option.value.map { " \($0)" } ?? "")
+            let space = String(repeating: " ", count: max(width - names.count, 0))
+            return names.count > width
+                ? "  \(names)\n\(String(repeating: " ", count: width + 3))\(option.help)\n"
+                : "  \(names)\(space) \(option.help)\n"
+        }.joined()
+    }
+
+    /// What a shell can complete of an option's value.
+    enum Value: Equatable {
+        case none
+        case text
+        case files
+        case directories
+        case words([String])
+    }
+
+    /// The kind of value, by its placeholder: `FILE`, `DIR`, or words such as `high|fast`; `words` are for options whose placeholder says less.
+    func value(words: [String: [String]]) -> Value {
+        guard let value else { return .none }
+        if let words = words[name] { return .words(words) }
+        if value.contains("FILE") { return .files }
+        if value == "DIR" { return .directories }
+        let choices = ProgramDescription.choices(value)
+        return choices.isEmpty ? .text : .words(choices)
+    }
+}
