@@ -7,6 +7,9 @@ import WebImageGTK
 /// The program, from its arguments to its exit status.
 @MainActor
 final class Gallery {
+    /// The name of the desktop entry in `Packaging/data`. A placeholder until the project is published.
+    private static let identifier = "org.example.webimage.Gallery"
+
     private let arguments: Arguments
     private let list: ImageList
     private let cache: ImageCache
@@ -31,8 +34,11 @@ final class Gallery {
             context.originalStoreCacheType = ImageCacheType.none
             return WebImageOptionsResult(options: options, context: context)
         }
-        // Each start is a separate process: a screenshot must not go to a window that is already open.
-        guard let application = gtk_application_new("org.webimage.Gallery", webimage_gtk_application_non_unique) else {
+        // The desktop finds the name and the icon of a window by this one, on X11 by that of the program.
+        g_set_prgname(Self.identifier)
+        gtk_window_set_default_icon_name(Self.identifier)
+        // Its own process each time: a screenshot must not end up in a window that is open.
+        guard let application = gtk_application_new(Self.identifier, webimage_gtk_application_non_unique) else {
             return nil
         }
         self.application = application

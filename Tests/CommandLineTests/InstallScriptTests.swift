@@ -1,0 +1,89 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+
+/// What `Scripts/install` puts where. Instead of building, a stub of `swift` names a folder with stubs of the programs.
+@Suite struct InstallScriptTests {
+    private let directory = TemporaryDirectory()
+    private var root: String { directory.path("root") }
+
+    init() throws {
+        try add(
+            "swift",
+            "case \"$*\" in --version) echo 'Swift version 6.3.1' ;; *--show-bin-path) echo \"${0%/*}\" ;; esac"
+        )
+        let generate = "case \"$*\" in '--generate commands') printf '%s' \"$COMMANDS\" ;; *) echo \"$*\" ;; esac"
+        for program in ["webimage", "webimage-gallery", "webimage-decoder"] { try add(program, generate) }
+    }
+
+    private func add(_ name: String, _ script: String) throws {
+        let path = directory.path(name)
+        try Data("#!/bin/bash\n\(script)\n".utf8).write(to: URL(fileURLWithPath: path))
+        chmod(path, 0o755)
+    }
+
+    private func install(_ arguments: String...) throws -> ProgramRun {
+        let script = Fixtures.path("../../Scripts/install")
+        return try ProgramRun(
+            "/bin/bash",
+            [script] + arguments,
+            environment: ["PATH": "\(directory.path):/usr/bin:/bin", "COMMANDS": "get\ncache\n"],
+            directory: directory.path
+        )
+    }
+
+    private func files() throws -> [String] {
+        let run = try ProgramRun("/usr/bin/find", [root, "-type", "f", "-printf", "%m %P\\n"])
+        return run.lines.sorted()
+    }
+
+    private static let command = [
+        "644 usr/share/bash-completion/completions/webimage", "644 usr/share/fish/vendor_completions.d/webimage.fish",
+        "644 usr/share/man/man1/webimage-cache.1", "644 usr/share/man/man1/webimage-get.1",
+        "644 usr/share/man/man1/webimage.1", "644 usr/share/thumbnailers/webimage.thumbnailer",
+        "644 usr/share/zsh/site-functions/_webimage", "755 usr/bin/webimage", "755 usr/libexec/webimage-decoder",
+    ]
+    private static let gallery = [
+        "644 usr/share/applications/org.example.webimage.Gallery.desktop",
+        "644 usr/share/bash-completion/completions/webimage-gallery",
+        "644 usr/share/fish/vendor_completions.d/webimage-gallery.fish",
+        "644 usr/share/icons/hicolor/scalable/apps/org.example.webimage.Gallery.svg",
+        "644 usr/share/icons/hicolor/symbolic/apps/org.example.webimage.Gallery-symbolic.svg",
+        "644 usr/share/man/man1/webimage-gallery.1",
+        "644 usr/share/metainfo/org.example.webimage.Gallery.metainfo.xml",
+        "644 usr/share/zsh/site-functions/_webimage-gallery", "755 usr/bin/webimage-gallery",
+    ]
+
+    @Test func `Programs, pages, completions and what desktops need are installed, and removed again`() throws {
+        let run = try install("--for-package", "--prefix", "/usr", "--destdir", "root")
+        #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
+        #expect(try files() == (Self.command + Self.gallery).sorted())
+        let page = FileManager.default.contents(atPath: root + "/usr/share/man/man1/webimage-get.1")
+        #expect(page == Data("--generate man get\n".utf8))
+        try Data().write(to: URL(fileURLWithPath: root + "/usr/share/man/man1/other.1"))
+        let removal = try install("--uninstall", "--prefix=/usr", "--destdir=root")
+        #expect(removal.status == 0 && removal.errors.isEmpty, "\(removal.errors)")
+        #expect(try files().map { $0.dropFirst(4) } == ["usr/share/man/man1/other.1"])
+    }
+
+    @Test(arguments: [("command", command), ("gallery", gallery)])
+    func `One of the programs is installed on demand`(program: String, installed: [String]) throws {
+        let run = try install("--for-package", "--prefix=/usr", "--destdir", root, "--only", program)
+        #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
+        #expect(try files() == installed.sorted())
+    }
+
+    @Test(
+        "What makes no sense is an error",
+        arguments: [
+            (["--bogus"], "unknown argument '--bogus'"), (["--prefix"], "--prefix needs a value"),
+            (["--prefix", "usr"], "an absolute path"), (["--only=all"], "command or gallery"),
+        ] as [([String], String)]
+    )
+    func nonsense(words: [String], message: String) throws {
+        let script = Fixtures.path("../../Scripts/install")
+        let run = try ProgramRun("/bin/bash", [script] + words, directory: directory.path)
+        #expect(run.status == 1 && run.errors.contains(message), "\(run.errors)")
+    }
+}
