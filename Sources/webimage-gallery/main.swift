@@ -34,10 +34,10 @@ final class Gallery {
             context.originalStoreCacheType = ImageCacheType.none
             return WebImageOptionsResult(options: options, context: context)
         }
-        // The desktop finds the name and the icon of a window by this one, on X11 by that of the program.
+        // The desktop finds a window's name and icon by the application id, on X11 by the program name.
         g_set_prgname(Self.identifier)
         gtk_window_set_default_icon_name(Self.identifier)
-        // Its own process each time: a screenshot must not end up in a window that is open.
+        // Each start is a separate process: a screenshot must not go to a window that is already open.
         guard let application = gtk_application_new(Self.identifier, webimage_gtk_application_non_unique) else {
             return nil
         }
