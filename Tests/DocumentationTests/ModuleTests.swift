@@ -16,6 +16,7 @@ import Testing
             "WebImage": ["WebImageLoading"],
             "WebImageGTK": ["WebImage"],
             "WebImageFormats": Set(formats).union(["WebImageCodecs", "WebImageIsolation"]),
+            "CommandHelp": [],
             "webimage": ["WebImage", "WebImageFormats"],
             "webimage-decoder": ["WebImageCodecs", "WebImageFormats", "WebImageIsolation"],
             "webimage-gallery": ["WebImage", "WebImageFormats", "WebImageGTK"],
