@@ -76,6 +76,18 @@ func testProgram(_ name: String, on dependencies: String...) -> Target {
     )
 }
 
+/// A program of `Examples`. Users build it with the package in that folder; tests build it here, without a second build of the library, and without
+/// access to declarations that users do not see.
+func example(_ name: String, on products: String...) -> Target {
+    .executableTarget(
+        name: "example-\(name)",
+        dependencies: products.map { Target.Dependency(stringLiteral: $0) },
+        path: "Examples/\(name)",
+        exclude: ["README.md"],
+        packageAccess: false
+    )
+}
+
 /// Returns whether compilers find a C header that contains a word which the oldest supported version introduced.
 func hasHeader(_ path: String, naming word: String = "") -> Bool {
     let folders = (Context.environment["CPATH"] ?? "").split(separator: ":").map(String.init)
@@ -241,6 +253,9 @@ let package = Package(
         ),
         // A worker whose decoders crash, hang, take too much memory, and send invalid replies.
         testProgram("decode-hazards", on: "WebImage", "CIsolation"),
+        example("CommandLine", on: "WebImage"),
+        example("CustomCoder", on: "WebImage"),
+        example("Server", on: "WebImage", "WebImageFormats"),
         tests("WebImageSupportTests", on: "WebImageSupport", "ModelTestSupport"),
         tests("WebImageModelTests", on: "WebImageModel", "ModelTestSupport"),
         tests("WebImageHTTPTests", on: "WebImageHTTP", "HTTPTestSupport", "CTestSupport"),
@@ -320,6 +335,7 @@ if hasGTK {
         ),
         // A GTK program as users write it, unlike the tests, which run their own main loop.
         testProgram("gtk-program", on: "WebImage", "WebImageGTK", "CWebImageGTK4", "TestSupport"),
+        example("GTKGallery", on: "WebImage", "WebImageGTK"),
         .target(
             name: "CGTKTestSupport",
             dependencies: ["CWebImageGTK4", "CWebImageGTKShims"],

@@ -8,7 +8,7 @@ import Testing
     private static func documents() throws -> [Document] {
         let sources = try Project.files(below: "Sources", named: ".swift")
         let texts = try Project.files(below: "Documentation", named: ".md")
-        let pages = try ["README.md", "CONTRIBUTING.md"] + texts + Project.modulePages()
+        let pages = try ["README.md", "CONTRIBUTING.md"] + texts + Project.modulePages() + Project.examples()
         return try Project.articles() + (pages + sources).map(Document.init)
     }
 
@@ -95,7 +95,8 @@ import Testing
 
     @Test func `Links between files of the project lead somewhere`() throws {
         let texts = try Project.files(below: "Documentation", named: ".md")
-        let paths = try ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] + texts + Project.modulePages()
+        let paths =
+            try ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] + texts + Project.modulePages() + Project.examples()
         for document in try paths.map(Document.init) {
             for part in document.text.split(separator: "](").dropFirst() {
                 let target = part.prefix { $0 != ")" && $0 != "#" }

@@ -89,6 +89,12 @@ enum Project {
             .sorted()
     }
 
+    /// The pages of the examples. Builds leave other files in that folder.
+    static func examples() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path("Examples")).map { "Examples/\($0)/README.md" }
+            .filter { FileManager.default.fileExists(atPath: path($0)) }.sorted()
+    }
+
     /// The pages about modules, beside their sources.
     static func modulePages() throws -> [String] { try files(below: "Sources", named: "/README.md") }
 

@@ -1,0 +1,33 @@
+import TestSupport
+import Testing
+
+/// The example with a window; the others are in `CommandLineTests`.
+@Suite(.serialized, .needsDisplay) struct GalleryExampleTests {
+    private let directory = TemporaryDirectory()
+
+    private func run(_ words: String...) throws -> ProgramRun {
+        try ProgramRun(
+            ProgramRun.product("example-GTKGallery"),
+            words,
+            environment: ["XDG_CACHE_HOME": directory.path("cache")]
+        )
+    }
+
+    @Test func `GTKGallery shows remote images in its grid`() throws {
+        let image = [UInt8](try Fixtures.data("JPEG/gray.jpg"))
+        let server = try LoopbackServer { _ in .response(body: image) }
+        let run = try run("--quit-after", "24", "http://127.0.0.1:\(server.port)/{}.jpg")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.lines == ["24 of 500 images loaded, 0 failed"])
+        #expect(Set(server.requests.map(\.path)).isSuperset(of: ["/0.jpg", "/1.jpg", "/2.jpg"]))
+        #expect(!run.errors.contains("CRITICAL") && !run.errors.contains("WARNING"), "\(run.errors)")
+    }
+
+    @Test func `GTKGallery says which images failed`() throws {
+        let server = try LoopbackServer { _ in .response(404) }
+        let run = try run("--quit-after", "3", "http://127.0.0.1:\(server.port)/{}.jpg")
+        #expect(run.status == 1)
+        #expect(run.lines.dropLast().allSatisfy { $0.contains("http://127.0.0.1:\(server.port)/") })
+        #expect(run.lines.last?.hasPrefix("0 of 500 images loaded, 3 failed") == true, "\(run.output)")
+    }
+}
