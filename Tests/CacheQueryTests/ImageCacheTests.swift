@@ -69,6 +69,9 @@ import WebImage
         await cache.store(FakeCoder.image(), data: data, forKey: key)
         cache.removeImageFromMemory(forKey: key)
         #expect(cache.memoryImage(forKey: key) == nil && cache.diskCache.data(forKey: key) == data)
+        await cache.store(FakeCoder.image(), data: data, forKey: key)
+        cache.removeImageFromDisk(forKey: key)
+        #expect(cache.memoryImage(forKey: key) != nil && cache.diskCache.data(forKey: key) == nil)
     }
 
     @Test func `An empty key has no path in a cache, and that of empty text in its directory`() {
@@ -252,13 +255,19 @@ import WebImage
         #expect(walks.withLock { $0.elsewhere } == 1)
     }
 
-    @Test func `Sizes count what is on disk`() async {
+    @Test func `Sizes count what is on disk`() async throws {
         let cache = make()
         #expect(await cache.calculateSize() == (0, 0))
         for number in 0..<5 { await cache.store(nil, data: data, forKey: "\(number)") }
+        let paths = try (0..<5).map { try #require(cache.cachePath(forKey: "\($0)")) }
+        let bytes = paths.reduce(0) { $0 + Int(fileStatus($1).st_size) }
+        #expect(bytes >= 5 * data.count)
+        // Files that are not entries do not count.
+        for name in [".hidden", "mine.jpg"] { writeBytes([1, 2, 3], cache.diskCachePath + "/" + name) }
         let (count, size) = await cache.calculateSize()
-        #expect(count == 5)
-        #expect(size == cache.totalDiskSize)
+        #expect(count == 5 && size == bytes)
+        #expect((cache.diskCache as? DiskCache)?.totalCount == 5 && (cache.diskCache as? DiskCache)?.totalSize == bytes)
+        #expect(cache.totalDiskSize == bytes)
         #expect(cache.totalDiskCount == 5)
         let counted = await wait { done in cache.calculateSize(callbackQueue: .inline) { count, _ in done(count) } }
         #expect(counted == 5)

@@ -21,6 +21,13 @@ import WebImage
         #expect([ImageScaleMode.fill, .aspectFit, .aspectFill].map(\.rawValue) == [0, 1, 2])
     }
 
+    @Test func `Formats have SDWebImage's numbers`() {
+        let formats: [ImageFormat] = [
+            .undefined, .jpeg, .png, .gif, .tiff, .webp, .heic, .heif, .pdf, .svg, .bmp, .raw,
+        ]
+        #expect(formats.map(\.rawValue) == Array(-1...10))
+    }
+
     @Test func `Errors have SDWebImage's numbers`() {
         let codes: [WebImageError.Code] = [
             .invalidURL, .badImageData, .cacheNotModified, .blacklisted, .invalidDownloadOperation,

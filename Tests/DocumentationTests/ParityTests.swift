@@ -2,11 +2,13 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// Holds `Documentation/Parity.md` against the sources and the tests.
+/// Holds `Documentation/Parity.md` against SDWebImage's public names, the sources and the tests.
 @Suite struct ParityTests {
     /// A row of one of the tables.
     struct Row {
         let line: Int
+        /// The heading above it.
+        let section: String
         let cells: [String]
     }
 
@@ -15,17 +17,40 @@ import Testing
         return parts.dropLast(3).joined(separator: "/")
     }()
 
+    private static let lines: [Substring] = (text("Documentation/Parity.md") ?? "")
+        .split(separator: "\n", omittingEmptySubsequences: false)
+
     private static let rows: [Row] = {
-        guard let text = text("Documentation/Parity.md") else { return [] }
-        return text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap { index, line in
+        var section = ""
+        return lines.enumerated().compactMap { index, line in
+            if line.hasPrefix("## ") { section = trimmed(line.dropFirst(3)) }
             guard line.hasPrefix("|"), !line.hasPrefix("|---"), !line.hasPrefix("| SDWebImage | Here |") else {
                 return nil
             }
             let cells = line.dropFirst().dropLast(line.hasSuffix("|") ? 1 : 0)
                 .split(separator: "|", omittingEmptySubsequences: false)
-            return Row(line: index + 1, cells: cells.map(trimmed))
+            return Row(line: index + 1, section: section, cells: cells.map(trimmed))
         }
     }()
+
+    /// The version of SDWebImage, and its public names, as `Scripts/parity-names` lists them.
+    private static let list: (version: String, names: [String]) = {
+        let lines = (text("Documentation/parity-names.txt") ?? "").split(separator: "\n").map(String.init)
+        return (lines.first ?? "", Array(lines.dropFirst()))
+    }()
+
+    /// The names of the section of names that are not on the list.
+    private static let otherNames: Set<String> = {
+        let section = lines.drop { $0 != "## Other names" }.dropFirst().prefix { !$0.hasPrefix("## ") }
+        return Set(section.filter { $0.hasPrefix("- ") || $0.hasPrefix("  ") }.flatMap { codeSpans(String($0)) })
+    }()
+
+    /// What a code span of the first column stands for: a name, or all that begin so if it ends with "…".
+    private static func names(of span: String) -> [String] {
+        guard span.hasSuffix("…") else { return list.names.contains(span) ? [span] : [] }
+        let start = span.dropLast()
+        return list.names.filter { $0.hasPrefix(start) }
+    }
 
     private static func text(_ path: String) -> String? {
         (try? Data(contentsOf: URL(filePath: root + "/" + path))).map { String(decoding: $0, as: UTF8.self) }
@@ -86,16 +111,60 @@ import Testing
         }
     }
 
-    @Test(arguments: SDWebImageNames.all)
-    func `Nothing of SDWebImage's is forgotten`(names: SDWebImageNames) {
-        let known = Self.rows.reduce(into: Set<String>()) { $0.formUnion(Self.words($1.cells.first ?? "")) }
-        for name in names.names { #expect(known.contains(name), "\(names.kind): \(name)") }
+    @Test func `The list has the names of one version, sorted, each once`() {
+        #expect(Self.list.version.hasPrefix("SDWebImage 5."))
+        #expect(Self.lines.contains { $0.contains(Self.list.version) })
+        #expect(Self.list.names.count > 700)
+        let bytes = Self.list.names.map { Array($0.utf8) }
+        #expect(zip(bytes, bytes.dropFirst()).allSatisfy { $0.lexicographicallyPrecedes($1) })
+    }
+
+    @Test func `Every public name of SDWebImage has a row`() {
+        let known = Self.rows.reduce(into: Set<String>()) { known, row in
+            for span in Self.codeSpans(row.cells.first ?? "") { known.formUnion(Self.names(of: span)) }
+        }
+        for name in Self.list.names { #expect(known.contains(name), "\(name) has no row") }
+    }
+
+    @Test func `The first column names nothing that SDWebImage does not have`() {
+        var used: Set<String> = []
+        for row in Self.rows where row.section != "Names of versions before 5" {
+            for span in Self.codeSpans(row.cells.first ?? "") {
+                if Self.otherNames.contains(span) {
+                    used.insert(span)
+                } else {
+                    let count = Self.names(of: span).count
+                    #expect(count >= (span.hasSuffix("…") ? 2 : 1), "line \(row.line): `\(span)` is not a public name")
+                }
+            }
+        }
+        #expect(!Self.otherNames.isEmpty && Self.otherNames.subtracting(used).isEmpty)
+        #expect(Self.otherNames.isDisjoint(with: Self.list.names))
+    }
+
+    @Test func `Names in the first column are in code spans`() {
+        let words: Set = ["ImageIO", "WebP", "macOS"]
+        for row in Self.rows {
+            let bare = Self.outside("\"", Self.outside("`", row.cells.first ?? ""))
+            for word in Self.words(bare).subtracting(words) {
+                let hasInnerCapital = zip(word, word.dropFirst()).contains { $0.isLowercase && $1.isUppercase }
+                #expect(!hasInnerCapital && !word.hasPrefix("sd_"), "line \(row.line): \(word) is not in a code span")
+            }
+        }
     }
 
     @Test func `Each option bit has its number`() {
-        let options = Self.rows.map(\.cells).compactMap { $0.first }.filter { $0.hasSuffix(")") }
-        for (bit, name) in SDWebImageNames.options.names.enumerated() {
-            #expect(options.contains("`\(name)` (\(bit))"), "\(name)")
+        let options = [
+            "RetryFailed", "LowPriority", "ProgressiveLoad", "RefreshCached", "ContinueInBackground", "HandleCookies",
+            "AllowInvalidSSLCertificates", "HighPriority", "DelayPlaceholder", "TransformAnimatedImage",
+            "AvoidAutoSetImage", "ScaleDownLargeImages", "QueryMemoryData", "QueryMemoryDataSync", "QueryDiskDataSync",
+            "FromCacheOnly", "FromLoaderOnly", "ForceTransition", "AvoidDecodeImage", "DecodeFirstFrameOnly",
+            "PreloadAllFrames", "MatchAnimatedImageClass", "WaitStoreCache", "TransformVectorImage",
+            "AvoidAutoCancelImage", "WaitTransition",
+        ]
+        let cells = Self.rows.compactMap(\.cells.first)
+        for (bit, name) in options.enumerated() {
+            #expect(cells.contains("`SDWebImage\(name)` (\(bit))"), "\(name)")
         }
     }
 
@@ -143,6 +212,12 @@ import Testing
     private static func codeSpans(_ text: String) -> [String] {
         text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
             .compactMap { $0.isMultiple(of: 2) ? nil : String($1) }
+    }
+
+    /// The text without what stands between two of these marks.
+    private static func outside(_ mark: Character, _ text: String) -> String {
+        text.split(separator: mark, omittingEmptySubsequences: false).enumerated()
+            .compactMap { $0.isMultiple(of: 2) ? String($1) : nil }.joined(separator: " ")
     }
 
     /// The words of a text that can be names.

@@ -163,6 +163,25 @@ import WebImageCodecs
         Image(bitmap: try .make(400, 300) { x, y in [UInt8(x / 2), UInt8(y / 2), UInt8((x + y) / 4), 255] })
     }
 
+    @Test func `An embedded thumbnail is not taken for the picture made small`() throws {
+        let plain = try encode(large(), .jpeg) { _ in }
+        var data = try encode(large(), .jpeg) { $0.encodeEmbedThumbnail = true }
+        // In its place one that shows something else.
+        let other = try encode(Image(bitmap: .make(160, 120) { _, _ in [0, 0, 255, 255] }), .jpeg) { _ in }
+        let start = try #require(data.ranges(of: Data([0xFF, 0xD8, 0xFF])).dropFirst().first).lowerBound
+        let end = try #require(data[start...].firstRange(of: Data([0xFF, 0xD9]))).upperBound
+        try #require(other.count <= end - start)
+        data.replaceSubrange(start..<start + other.count, with: other)
+        var options = ImageDecodeOptions()
+        for side in [40.0, 120, 160] {
+            options.thumbnailPixelSize = ImageSize(width: side, height: side)
+            let (found, wanted) = (
+                try manager.decode(data, options: options), try manager.decode(plain, options: options)
+            )
+            #expect(found.metadata.isThumbnail && found.bitmap.pixels == wanted.bitmap.pixels)
+        }
+    }
+
     @Test func `The thumbnail is the picture made small, upright`() throws {
         let image = Image(bitmap: try large().bitmap, orientation: .right)
         let data = try encode(image, .jpeg) { $0.encodeEmbedThumbnail = true }

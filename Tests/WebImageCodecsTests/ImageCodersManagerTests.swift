@@ -65,6 +65,14 @@ import WebImageCodecs
         #expect(try answers(manager, to: data) == [7, 7, 7])
         #expect(ImageCodersManager().coders.count == manager.coders.count - 1, "others have their own list")
     }
+
+    @Test func `A document is an error that names PDF, and no image`() {
+        let manager = ImageCodersManager()
+        let data = Data("%PDF-1.7\n%%EOF\n".utf8)
+        #expect(!manager.canDecode(data) && !manager.canEncode(to: .pdf))
+        let error = #expect(throws: WebImageError.self) { try manager.decode(data, options: ImageDecodeOptions()) }
+        #expect(error?.code == .unsupportedFormat && error?.message.contains("PDF") == true)
+    }
 }
 
 /// A coder whose pictures are as wide as its number, and whose bytes are that number.

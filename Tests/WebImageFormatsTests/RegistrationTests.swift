@@ -1,3 +1,4 @@
+import FoundationEssentials
 import ModelTestSupport
 import TestSupport
 import Testing
@@ -15,6 +16,23 @@ import WebImageTIFF
         WebImageFormats.registerAll(in: manager)
         #expect(after == before + WebImageFormats.coders.count)
         #expect(manager.coders.count == after)
+    }
+
+    @Test func `TIFF and SVG are opened after the registration, BMP and ICO without it`() throws {
+        let manager = ImageCodersManager()
+        let documents = try [("TIFF", "tiff"), ("SVG", "svg")].map { folder, ending in
+            let name = try #require(Fixtures.names(in: folder, ending: ending).first)
+            return try Fixtures.data("\(folder)/\(name).\(ending)")
+        }
+        let bitmaps = try [("BMP", "bmp"), ("ICO", "ico")].map { folder, ending in
+            let name = try #require(Fixtures.names(in: folder, ending: ending).first)
+            return try Fixtures.data("\(folder)/\(name).\(ending)")
+        }
+        #expect(documents.allSatisfy { !manager.canDecode($0) } && bitmaps.allSatisfy { manager.canDecode($0) })
+        #expect(!manager.canEncode(to: .tiff))
+        WebImageFormats.registerAll(in: manager)
+        #expect((documents + bitmaps).allSatisfy { manager.canDecode($0) })
+        #expect(manager.canEncode(to: .tiff) && !manager.canEncode(to: .bmp) && !manager.canEncode(to: .ico))
     }
 
     @Test func `Coders that were registered before stay where they are`() {

@@ -213,9 +213,11 @@ import WebImageCodecs
     ])
     func `Of other animations the first frame is seen`(name: String) throws {
         let final = try final(name)
-        let preview = try #require(try previews(name, every: 100).last)
+        let previews = try previews(name, every: 100)
+        let preview = try #require(previews.last)
         #expect((preview.pixelWidth, preview.pixelHeight) == (final.pixelWidth, final.pixelHeight))
         #expect(difference(preview, final) < 1)
+        #expect(previews.allSatisfy { $0.animation == nil && $0.metadata.isIncremental })
     }
 
     @Test func `A picture that must be whole has no preview`() throws {

@@ -1,3 +1,4 @@
+import CHEIF
 import FoundationEssentials
 import ModelTestSupport
 import TestSupport
@@ -67,13 +68,31 @@ import WebImage
         #expect(files.error(data, options)?.limit?.name == "maximumPixelCount")
     }
 
-    @Test func `HEIC is written with and without loss if there is an encoder`() throws {
-        guard files.coder.canEncode(to: .heic) else { return }
+    private static let hasEncoder = HEIFCoder().canEncode(to: .heic)
+
+    @Test(.enabled(if: hasEncoder, "libheif has no encoder"))
+    func `HEIC is written with and without loss if there is an encoder`() throws {
         try files.checkEncoding(.heic, lossy: 2.5)
     }
 
-    @Test func `A thumbnail is a picture of its own, of at most 160 pixels, where the picture is bigger`() throws {
-        guard files.coder.canEncode(to: .heic) else { return }
+    @Test func `The coder writes HEIC if libheif lists an encoder, and else says so`() throws {
+        let image = try PNGCoder().decode(Fixtures.data("PNG/photo-rgb.png"), options: ImageDecodeOptions())
+        // Loads libheif's plugins, too.
+        let canEncode = files.coder.canEncode(to: .heic)
+        let context = try #require(heif_context_alloc())
+        defer { heif_context_free(context) }
+        var first: OpaquePointer?
+        let count = heif_context_get_encoder_descriptors(context, heif_compression_HEVC, nil, &first, 1)
+        #expect(canEncode == (count > 0))
+        #expect(!files.coder.canEncode(to: .heif) && !files.coder.canEncode(to: .avif))
+        do throws(WebImageError) {
+            let data = try files.coder.encode(image, to: .heic, options: ImageEncodeOptions())
+            #expect(canEncode && ImageFormat(detecting: data) == .heic)
+        } catch { #expect(!canEncode && error.code == .unsupportedFormat) }
+    }
+
+    @Test(.enabled(if: hasEncoder, "libheif has no encoder"))
+    func `A thumbnail is a picture of its own, of at most 160 pixels, where the picture is bigger`() throws {
         let source = try PNGCoder().decode(Fixtures.data("PNG/photo-rgba.png"), options: ImageDecodeOptions())
         var options = ImageEncodeOptions()
         for width in [120, 200] {
