@@ -44,4 +44,21 @@ import Testing
         }
         #expect(modules == Set(Self.arrows.keys))
     }
+
+    /// The compiler keeps the bodies of inlinable members to the module otherwise, without a warning, and other modules call them unspecialized.
+    @Test func `A package type with inlinable members is usable from inlinable code`() throws {
+        var count = 0
+        for path in try Project.files(below: "Sources", named: ".swift") {
+            let lines = try Document(path).text.split(separator: "\n", omittingEmptySubsequences: false)
+            guard lines.contains(where: { $0.contains("@inlinable") }) else { continue }
+            for (index, line) in lines.enumerated()
+            where line.hasPrefix("package struct ") || line.hasPrefix("package final class ")
+                || line.hasPrefix("package enum ")
+            {
+                count += 1
+                #expect(index > 0 && lines[index - 1] == "@usableFromInline", "\(path):\(index + 1)")
+            }
+        }
+        #expect(count >= 7)
+    }
 }
