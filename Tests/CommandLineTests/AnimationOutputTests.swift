@@ -5,49 +5,49 @@ import Testing
 @Suite struct AnimationOutputTests {
     let harness = CommandLineHarness()
 
-    private func facts(_ path: String) throws -> JSONLine {
-        try #require(try CommandLineHarness.objects(try harness.run("identify", "--json", path)).first)
+    private func facts(_ path: String) async throws -> JSONLine {
+        try #require(try CommandLineHarness.objects(try await harness.run("identify", "--json", path)).first)
     }
 
     @Test(arguments: ["png", "webp", "gif"])
-    func `An animation stays one in a format that holds it`(ending: String) throws {
+    func `An animation stays one in a format that holds it`(ending: String) async throws {
         let source = Fixtures.path("WebP/animated-gif2webp.webp")
-        let run = try harness.run("get", source, "-o", "out.\(ending)", "--json", "-q", "100")
+        let run = try await harness.run("get", source, "-o", "out.\(ending)", "--json", "-q", "100")
         #expect(run.status == 0)
         #expect(try CommandLineHarness.objects(run).first?.frames == 4)
-        let line = try facts("out.\(ending)")
+        let line = try await facts("out.\(ending)")
         #expect(line.frames == 4 && line.loopCount == 3 && line.durations == [0.1, 0.1, 0.02, 0.5])
     }
 
-    @Test func `The format may be named, and APNG is a PNG file`() throws {
-        let run = try harness.run("get", Fixtures.path("GIF/animated.gif"), "-f", "apng", "-o", "out/")
+    @Test func `The format may be named, and APNG is a PNG file`() async throws {
+        let run = try await harness.run("get", Fixtures.path("GIF/animated.gif"), "-f", "apng", "-o", "out/")
         #expect(run.status == 0 && run.output.hasPrefix("out/animated.png"))
-        #expect(try facts("out/animated.png").frames == 4)
+        #expect(try await facts("out/animated.png").frames == 4)
     }
 
-    @Test func `A thumbnail of an animation moves`() throws {
-        let run = try harness.run("get", Fixtures.path("GIF/animated.gif"), "-t", "20", "-o", "small.gif")
+    @Test func `A thumbnail of an animation moves`() async throws {
+        let run = try await harness.run("get", Fixtures.path("GIF/animated.gif"), "-t", "20", "-o", "small.gif")
         #expect(run.status == 0)
-        let line = try facts("small.gif")
+        let line = try await facts("small.gif")
         #expect(line.width == 20 && line.height == 15 && line.frames == 4 && line.loopCount == 2)
     }
 
-    @Test func `The first frame alone, and another number of loops`() throws {
+    @Test func `The first frame alone, and another number of loops`() async throws {
         let source = Fixtures.path("GIF/animated.gif")
-        #expect(try harness.run("get", source, "--first-frame", "-o", "still.gif").status == 0)
-        #expect(try facts("still.gif").frames == 1)
-        #expect(try harness.run("get", source, "--loops", "0", "-o", "ever.gif").status == 0)
-        #expect(try facts("ever.gif").loopCount == 0)
-        #expect(try harness.run("get", source, "-o", "still.jpg").status == 0)
-        #expect(try facts("still.jpg").frames == 1)
-        #expect(try harness.run("get", source, "-o", "same.gif").status == 0)
+        #expect(try await harness.run("get", source, "--first-frame", "-o", "still.gif").status == 0)
+        #expect(try await facts("still.gif").frames == 1)
+        #expect(try await harness.run("get", source, "--loops", "0", "-o", "ever.gif").status == 0)
+        #expect(try await facts("ever.gif").loopCount == 0)
+        #expect(try await harness.run("get", source, "-o", "still.jpg").status == 0)
+        #expect(try await facts("still.jpg").frames == 1)
+        #expect(try await harness.run("get", source, "-o", "same.gif").status == 0)
         #expect(
             try picture("GIF/animated.gif")
                 == [UInt8](Data(contentsOf: URL(fileURLWithPath: harness.directory.path("same.gif"))))
         )
     }
 
-    @Test func `An animation of too many frames gives its first, where no more is written`() throws {
+    @Test func `An animation of too many frames gives its first, where no more is written`() async throws {
         let data = try picture("GIF/animated.gif")
         let structure = try #require(data.firstRange(of: [0x2C, 0, 0, 0, 0, 40, 0, 30, 0])).lowerBound
         // The blocks of the first frame, ten thousand times more.
@@ -58,26 +58,26 @@ import Testing
         var many = Array(data[..<structure])
         for _ in 0...10_000 { many += frame }
         try Data(many + [0x3B]).write(to: URL(fileURLWithPath: harness.directory.path("many.gif")))
-        let refused = try harness.run("get", "many.gif", "-t", "20", "-o", "moving.webp")
+        let refused = try await harness.run("get", "many.gif", "-t", "20", "-o", "moving.webp")
         #expect(refused.status == 1 && refused.errors.contains("maximumFrameCount"))
         for words in [["-o", "one.jpg"], ["--first-frame", "-o", "one.gif"], ["--first-frame", "-o", "one.webp"]] {
-            let run = try harness.run(["get", "many.gif", "-t", "20"] + words)
+            let run = try await harness.run(["get", "many.gif", "-t", "20"] + words)
             #expect(run.status == 0, "\(run.errors)")
-            let line = try facts(words.last ?? "")
+            let line = try await facts(words.last ?? "")
             #expect(line.width == 20 && line.height == 15 && line.frames == 1)
         }
     }
 
-    @Test func `A file size is kept to, or the source is named`() throws {
+    @Test func `A file size is kept to, or the source is named`() async throws {
         let source = Fixtures.path("PNG/photo-rgb.png")
         for (limit, bytes) in [("2000", 2000), ("2K", 2048), ("0.003M", 3145)] {
-            let run = try harness.run("get", source, "-o", "out.jpg", "--max-file-size", limit, "--json")
+            let run = try await harness.run("get", source, "-o", "out.jpg", "--max-file-size", limit, "--json")
             let written = try #require(try CommandLineHarness.objects(run).first?.bytes)
             #expect(written <= bytes && written > bytes / 2)
         }
-        let run = try harness.run("get", source, "-o", "none.jpg", "--max-file-size", "100")
+        let run = try await harness.run("get", source, "-o", "none.jpg", "--max-file-size", "100")
         #expect(run.status == 1 && run.errors.contains("maxFileSize = 100") && run.errors.contains("photo-rgb.png"))
-        let small = try harness.run("get", source, "-o", "same.png", "--max-file-size", "1M")
+        let small = try await harness.run("get", source, "-o", "same.png", "--max-file-size", "1M")
         #expect(small.status == 0)
         #expect(
             try picture("PNG/photo-rgb.png")
@@ -85,9 +85,9 @@ import Testing
         )
     }
 
-    @Test func `Converting all frames has its time, and says so`() throws {
+    @Test func `Converting all frames has its time, and says so`() async throws {
         let source = Fixtures.path("GIF/animated.gif")
-        let run = try harness.run(
+        let run = try await harness.run(
             "get",
             source,
             "-o",
@@ -101,10 +101,10 @@ import Testing
         #expect(run.status == 1 && failure.code == 1108 && failure.message.contains("not converted within"))
         #expect(!FileManager.default.fileExists(atPath: harness.directory.path("out.webp")))
         for seconds in ["0", "120"] {
-            let run = try harness.run("get", source, "-o", "out\(seconds).webp", "--convert-timeout", seconds)
+            let run = try await harness.run("get", source, "-o", "out\(seconds).webp", "--convert-timeout", seconds)
             #expect(run.status == 0, "\(run.errors)")
         }
-        let help = try harness.run("get", "--help")
+        let help = try await harness.run("get", "--help")
         #expect(help.output.contains("--convert-timeout") && help.output.contains("120 by default"))
     }
 }

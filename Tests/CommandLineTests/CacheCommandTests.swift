@@ -11,22 +11,22 @@ import Testing
         server = try LoopbackServer { _ in .response(body: body) }
     }
 
-    private func fill(_ count: Int) throws -> [String] {
+    private func fill(_ count: Int) async throws -> [String] {
         let urls = (0..<count).map { server.url("/\($0).jpg").absoluteString }
-        _ = try harness.run(["prefetch"] + urls + ["--cache-dir", harness.cache])
+        _ = try await harness.run(["prefetch"] + urls + ["--cache-dir", harness.cache])
         return urls
     }
 
-    private func cache(_ words: String...) throws -> ProgramRun {
-        try harness.run(["cache"] + words + ["--cache-dir", harness.cache])
+    private func cache(_ words: String...) async throws -> ProgramRun {
+        try await harness.run(["cache"] + words + ["--cache-dir", harness.cache])
     }
 
-    @Test func `Stats and list tell what is there`() throws {
-        let urls = try fill(3)
+    @Test func `Stats and list tell what is there`() async throws {
+        let urls = try await fill(3)
         let stats = try #require(try CommandLineHarness.objects(cache("stats", "--json")).first)
         let size = try picture("JPEG/gray.jpg").count
         #expect(stats.entries == 3 && stats.bytes == 3 * size)
-        #expect(try cache("stats").output.contains("3 entries"))
+        #expect(try await cache("stats").output.contains("3 entries"))
         let list = try CommandLineHarness.objects(cache("list", "--json"))
         #expect(Set(list.compactMap(\.key)) == Set(urls))
         for entry in list {
@@ -37,32 +37,32 @@ import Testing
                 #expect(abs(date.timeIntervalSinceNow) < 600)
             }
         }
-        #expect(try cache("list").lines.count == 3)
+        #expect(try await cache("list").lines.count == 3)
     }
 
-    @Test func `The path of an entry opens as a picture`() throws {
-        let urls = try fill(1)
-        #expect(try cache("path").output == harness.cache + "/default\n")
-        let path = try cache("path", urls[0]).lines[0]
+    @Test func `The path of an entry opens as a picture`() async throws {
+        let urls = try await fill(1)
+        #expect(try await cache("path").output == harness.cache + "/default\n")
+        let path = try await cache("path", urls[0]).lines[0]
         let original = try picture("JPEG/gray.jpg")
         #expect(try [UInt8](Data(contentsOf: URL(fileURLWithPath: path))).starts(with: original))
-        let missing = try cache("path", "http://host/other.jpg")
+        let missing = try await cache("path", "http://host/other.jpg")
         #expect(missing.status == 1 && missing.errors.contains("not in the cache"))
         #expect(try CommandLineHarness.objects(cache("path", urls[0], "--json")).first?.exists == true)
     }
 
-    @Test func `Remove takes away what is named, and tells what is not there`() throws {
-        let urls = try fill(2)
-        let run = try cache("remove", urls[0], "http://host/other.jpg")
+    @Test func `Remove takes away what is named, and tells what is not there`() async throws {
+        let urls = try await fill(2)
+        let run = try await cache("remove", urls[0], "http://host/other.jpg")
         #expect(run.status == 1 && run.errors.contains("http://host/other.jpg"))
         #expect(try CommandLineHarness.objects(cache("list", "--json")).map(\.key) == [urls[1]])
-        let json = try cache("remove", urls[0], urls[1], "--json")
+        let json = try await cache("remove", urls[0], urls[1], "--json")
         #expect(json.status == 1 && json.errors.isEmpty)
         #expect(try CommandLineHarness.objects(json).map(\.removed) == [false, true])
     }
 
-    @Test func `Trim keeps to age and size, clear leaves nothing`() throws {
-        _ = try fill(6)
+    @Test func `Trim keeps to age and size, clear leaves nothing`() async throws {
+        _ = try await fill(6)
         #expect(try CommandLineHarness.objects(cache("trim", "--json")).first?.expired == 0)
         let trimmed = try #require(try CommandLineHarness.objects(cache("trim", "--max-size", "16Ki", "--json")).first)
         #expect((trimmed.trimmed ?? 0) >= 4)
@@ -72,27 +72,27 @@ import Testing
             } == true
         )
         #expect(try CommandLineHarness.objects(cache("stats", "--json")).first?.entries == 0)
-        _ = try fill(2)
-        #expect(try cache("clear").status == 0)
+        _ = try await fill(2)
+        #expect(try await cache("clear").status == 0)
         #expect(try CommandLineHarness.objects(cache("stats", "--json")).first?.entries == 0)
     }
 
-    @Test func `Verify finds a damaged entry and takes it away when told to`() throws {
-        let urls = try fill(2)
-        let path = try cache("path", urls[0]).lines[0]
+    @Test func `Verify finds a damaged entry and takes it away when told to`() async throws {
+        let urls = try await fill(2)
+        let path = try await cache("path", urls[0]).lines[0]
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         bytes[100] ^= 1
         try bytes.write(to: URL(fileURLWithPath: path))
-        let found = try cache("verify", "--json")
+        let found = try await cache("verify", "--json")
         #expect(found.status == 1)
         #expect(try CommandLineHarness.objects(found).map(\.path) == [path])
-        #expect(try cache("verify", "--remove").status == 0)
+        #expect(try await cache("verify", "--remove").status == 0)
         #expect(!FileManager.default.fileExists(atPath: path))
-        #expect(try cache("verify").output.contains("1 entries checked, 0 damaged"))
+        #expect(try await cache("verify").output.contains("1 entries checked, 0 damaged"))
     }
 
-    @Test func `Without a directory the cache is where the XDG convention puts it`() throws {
-        let path = try harness.run("cache", "path", "--namespace", "mine").output
+    @Test func `Without a directory the cache is where the XDG convention puts it`() async throws {
+        let path = try await harness.run("cache", "path", "--namespace", "mine").output
         #expect(path == harness.directory.path("xdg") + "/webimage/mine\n")
     }
 }

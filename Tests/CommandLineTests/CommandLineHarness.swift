@@ -7,10 +7,11 @@ struct CommandLineHarness {
     var cache: String { directory.path("cache") }
 
     /// Runs the program in the harness's directory.
-    func run(_ words: String..., environment: [String: String] = [:], input: String = "", terminal: Bool = false) throws
+    func run(_ words: String..., environment: [String: String] = [:], input: String = "", terminal: Bool = false)
+        async throws
         -> ProgramRun
     {
-        try run(words, environment: environment, input: input, terminal: terminal)
+        try await run(words, environment: environment, input: input, terminal: terminal)
     }
 
     func run(
@@ -19,10 +20,10 @@ struct CommandLineHarness {
         input: String = "",
         terminal: Bool = false,
         measuresMemory: Bool = false
-    ) throws -> ProgramRun {
+    ) async throws -> ProgramRun {
         var variables = ["XDG_CACHE_HOME": directory.path("xdg"), "no_proxy": "*"]
         variables.merge(environment) { $1 }
-        return try ProgramRun(
+        return try await ProgramRun.run(
             ProgramRun.product("webimage"),
             words,
             environment: variables,

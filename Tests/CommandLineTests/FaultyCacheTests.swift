@@ -7,40 +7,55 @@ import Testing
 @Suite struct FaultyCacheTests {
     let harness = CommandLineHarness()
 
-    private func get(_ plan: FaultPlan, _ url: URL, report: String? = nil) throws -> ProgramRun {
+    private func get(_ plan: FaultPlan, _ url: URL, report: String? = nil) async throws -> ProgramRun {
         let variables = try plan.environment(directory: harness.cache, report: report)
-        return try harness.run("get", "--cache-dir", harness.cache, "-o", "out.jpg", "\(url)", environment: variables)
+        return try await harness.run(
+            "get",
+            "--cache-dir",
+            harness.cache,
+            "-o",
+            "out.jpg",
+            "\(url)",
+            environment: variables
+        )
     }
 
     private var output: Data? { try? Data(contentsOf: URL(filePath: harness.directory.path("out.jpg"))) }
 
     @Test(arguments: [EIO, ENOSPC, EROFS, EMFILE, ESTALE, EACCES])
-    func `A picture is downloaded and written whatever the disk of the cache does`(number: Int32) throws {
+    func `A picture is downloaded and written whatever the disk of the cache does`(number: Int32) async throws {
         let picture = try Fixtures.data("JPEG/baseline-420.jpg")
         let server = try LoopbackServer { _ in .response(body: [UInt8](picture)) }
         for first in [1, 2, 3, 5, 8] {
             try? FileManager.default.removeItem(atPath: harness.cache)
             let plan = FaultPlan(.fail, Int(number), numbers: first ... .max)
-            let run = try get(plan, server.url("/\(first).jpg"))
+            let run = try await get(plan, server.url("/\(first).jpg"))
             #expect(run.status == 0 && output == picture, "from call \(first): \(run.errors)")
         }
     }
 
-    @Test func `After a death at any call of the cache the next run gets the picture`() throws {
+    @Test func `After a death at any call of the cache the next run gets the picture`() async throws {
         let picture = try Fixtures.data("JPEG/baseline-420.jpg")
         let server = try LoopbackServer { _ in .response(body: [UInt8](picture)) }
         let report = harness.directory.path("report")
-        #expect(try get(FaultPlan(.count), server.url("/a.jpg"), report: report).status == 0)
+        #expect(try await get(FaultPlan(.count), server.url("/a.jpg"), report: report).status == 0)
         let text = String(decoding: try Data(contentsOf: URL(filePath: report)), as: UTF8.self)
         let count = try #require(Int(text.prefix { $0 != " " }))
         #expect(count > 5)
         for number in stride(from: 1, through: count, by: 3) {
             try? FileManager.default.removeItem(atPath: harness.cache)
             let plan = FaultPlan(.dieWithin, numbers: number...number)
-            _ = try get(plan, server.url("/a.jpg"))
-            let run = try harness.run("get", "--cache-dir", harness.cache, "-o", "out.jpg", "\(server.url("/a.jpg"))")
+            _ = try await get(plan, server.url("/a.jpg"))
+            let run = try await harness.run(
+                "get",
+                "--cache-dir",
+                harness.cache,
+                "-o",
+                "out.jpg",
+                "\(server.url("/a.jpg"))"
+            )
             #expect(run.status == 0 && output == picture, "call \(number): \(run.errors)")
-            #expect(try harness.run("cache", "verify", "--cache-dir", harness.cache).status == 0)
+            #expect(try await harness.run("cache", "verify", "--cache-dir", harness.cache).status == 0)
         }
     }
 
@@ -48,7 +63,7 @@ import Testing
     func `A result that the disk does not take is an error, and nothing is left or lost`(
         number: Int32,
         call: FaultPlan.Call
-    ) throws {
+    ) async throws {
         let folder = harness.directory.path("out")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         try Data("mine".utf8).write(to: URL(filePath: folder + "/gray.jpg"))
@@ -58,7 +73,7 @@ import Testing
             (["-o", folder + "/gray.jpg"], "gray.jpg"), (["-o", folder], "gray-2.jpg"),
             (["-o", folder, "--force"], "gray.jpg"),
         ] {
-            let run = try harness.run(["get", Fixtures.path("JPEG/gray.jpg")] + words, environment: variables)
+            let run = try await harness.run(["get", Fixtures.path("JPEG/gray.jpg")] + words, environment: variables)
             #expect(
                 run.status == 1 && run.errors.contains("out/\(name): \(String(cString: strerror(number)))"),
                 "\(run.errors)"
@@ -68,21 +83,27 @@ import Testing
         }
     }
 
-    @Test func `A disk that takes a few bytes at a time gets all of a result`() throws {
+    @Test func `A disk that takes a few bytes at a time gets all of a result`() async throws {
         let folder = harness.directory.path("out")
         let variables = try FaultPlan(.short, 100, calls: [.write], numbers: 1 ... .max).environment(directory: folder)
-        let run = try harness.run("get", Fixtures.path("JPEG/gray.jpg"), "-o", folder + "/", environment: variables)
+        let run = try await harness.run(
+            "get",
+            Fixtures.path("JPEG/gray.jpg"),
+            "-o",
+            folder + "/",
+            environment: variables
+        )
         #expect(run.status == 0, "\(run.errors)")
         #expect(try Data(contentsOf: URL(filePath: folder + "/gray.jpg")) == Fixtures.data("JPEG/gray.jpg"))
     }
 
-    @Test func `A source that the disk cannot read is an error with its cause`() throws {
+    @Test func `A source that the disk cannot read is an error with its cause`() async throws {
         let folder = harness.directory.path("in")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         try Fixtures.data("JPEG/gray.jpg").write(to: URL(filePath: folder + "/a.jpg"))
         let plan = FaultPlan(.fail, Int(EIO), calls: [.read], numbers: 1 ... .max)
         for words in [["get", "in/a.jpg", "-o", "b.jpg"], ["identify", "in/a.jpg"]] {
-            let run = try harness.run(words, environment: plan.environment(directory: folder))
+            let run = try await harness.run(words, environment: plan.environment(directory: folder))
             #expect(run.status == 1 && run.errors.contains("Input/output error"), "\(run.errors)")
         }
         #expect(!FileManager.default.fileExists(atPath: harness.directory.path("b.jpg")))

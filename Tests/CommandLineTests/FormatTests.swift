@@ -17,79 +17,81 @@ import WebImage
     ]
 
     @Test(arguments: Self.pictures)
-    func `Every format is identified`(_ expected: Expected) throws {
+    func `Every format is identified`(_ expected: Expected) async throws {
         let path = Fixtures.path(expected.name)
-        let run = try harness.run("identify", "--json", path)
+        let run = try await harness.run("identify", "--json", path)
         #expect(run.status == 0 && run.errors.isEmpty)
         let line = try #require(try CommandLineHarness.objects(run).first)
         #expect("\(line.format ?? "") \(line.width ?? 0)x\(line.height ?? 0)" == expected.text.prefix { $0 != "," })
         #expect(line.frames == 1 && line.alpha == expected.alpha && line.orientation == expected.orientation)
         #expect(line.colorProfile == expected.profile && line.thumbHash?.isEmpty == false)
-        let told = try harness.run("identify", path)
+        let told = try await harness.run("identify", path)
         #expect(told.output.hasPrefix("\(path): \(expected.text), "), "\(told.output)")
     }
 
-    @Test func `Bits of a component and high dynamic range are told`() throws {
-        let deep = try harness.run("identify", Fixtures.path("AVIF/10bit-420.avif"))
+    @Test func `Bits of a component and high dynamic range are told`() async throws {
+        let deep = try await harness.run("identify", Fixtures.path("AVIF/10bit-420.avif"))
         #expect(deep.output.contains(", 10 bits, ") && !deep.output.contains("dynamic"))
-        let wide = try harness.run("identify", Fixtures.path("HDR/pq-bt2020.avif"))
+        let wide = try await harness.run("identify", Fixtures.path("HDR/pq-bt2020.avif"))
         #expect(wide.output.contains(" bits, high dynamic range, "), "\(wide.output)")
-        let json = try harness.run("identify", "--json", Fixtures.path("HDR/pq-bt2020.avif")).output
+        let json = try await harness.run("identify", "--json", Fixtures.path("HDR/pq-bt2020.avif")).output
         #expect(json.contains("\"bitsPerComponent\":1") && json.contains("\"highDynamicRange\":true"))
-        let plain = try harness.run("identify", "--json", Fixtures.path("JPEG/gray.jpg")).output
+        let plain = try await harness.run("identify", "--json", Fixtures.path("JPEG/gray.jpg")).output
         #expect(plain.contains("\"bitsPerComponent\":8") && plain.contains("\"highDynamicRange\":false"))
     }
 
-    @Test func `A picture is taken from standard input, however often it is named`() throws {
+    @Test func `A picture is taken from standard input, however often it is named`() async throws {
         let drawing = #"<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"><rect width="9"/></svg>"#
-        let told = try harness.run("identify", "-", "-", input: drawing)
+        let told = try await harness.run("identify", "-", "-", input: drawing)
         #expect(told.status == 0 && told.lines.count == 2)
         #expect(told.lines.allSatisfy { $0.hasPrefix("-: SVG 30x20, alpha, ") }, "\(told.output)")
-        #expect(try harness.run("get", "-", "-o", "made/", "-f", "png", input: drawing).status == 0)
+        #expect(try await harness.run("get", "-", "-o", "made/", "-f", "png", input: drawing).status == 0)
         let made = try Data(contentsOf: URL(fileURLWithPath: harness.directory.path("made/image.png")))
         #expect(try PNGCoder().properties(of: made, limits: ImageLimits()).width == 30)
-        let empty = try harness.run("identify", "-")
+        let empty = try await harness.run("identify", "-")
         #expect(empty.status == 1 && empty.errors.hasPrefix("webimage: -: "), "\(empty.errors)")
         // In a list it is the name of a file.
-        #expect(try harness.run("prefetch", "-", input: "-\n").errors.contains("-: "))
+        #expect(try await harness.run("prefetch", "-", input: "-\n").errors.contains("-: "))
     }
 
-    @Test func `The pages of a TIFF are told`() throws {
-        #expect(try harness.run("identify", Fixtures.path("TIFF/pages-3.tiff")).output.contains(", 3 pages, "))
-        let run = try harness.run("identify", "--json", Fixtures.path("TIFF/pages-3.tiff"))
+    @Test func `The pages of a TIFF are told`() async throws {
+        #expect(try await harness.run("identify", Fixtures.path("TIFF/pages-3.tiff")).output.contains(", 3 pages, "))
+        let run = try await harness.run("identify", "--json", Fixtures.path("TIFF/pages-3.tiff"))
         #expect(run.output.contains("\"pages\":3"))
-        #expect(try harness.run("identify", "--json", Fixtures.path("SVG/shapes.svg")).output.contains("\"pages\":1"))
+        #expect(
+            try await harness.run("identify", "--json", Fixtures.path("SVG/shapes.svg")).output.contains("\"pages\":1")
+        )
     }
 
     @Test(arguments: ["BMP/header40-8bit.bmp", "ICO/pillow-png.ico", "TIFF/same-lzw.tiff", "SVG/shapes.svg"])
-    func `Every format is converted, and copied when nothing is to be done`(name: String) throws {
+    func `Every format is converted, and copied when nothing is to be done`(name: String) async throws {
         let path = Fixtures.path(name)
-        let run = try harness.run("get", path, "--format", "png", "-o", "a.png")
+        let run = try await harness.run("get", path, "--format", "png", "-o", "a.png")
         #expect(run.status == 0, "\(run.errors)")
         let made = try Data(contentsOf: URL(fileURLWithPath: harness.directory.path("a.png")))
         let image = try PNGCoder().decode(made, options: ImageDecodeOptions())
         let directory = name.prefix { $0 != "." }.replacing("same-lzw", with: "same")
         let expected = try Fixtures.pixels("\(directory).pam")
         #expect(PixelDifference(image.bitmap, expected).maximum <= 2)
-        #expect(try harness.run("get", path, "-o", "copies/").status == 0)
+        #expect(try await harness.run("get", path, "-o", "copies/").status == 0)
         let copy = harness.directory.path("copies/\(name.split(separator: "/")[1])")
         let copied = try Data(contentsOf: URL(fileURLWithPath: copy))
         #expect(try copied == Fixtures.data(name))
     }
 
-    @Test func `TIFF is written`() throws {
+    @Test func `TIFF is written`() async throws {
         for words in [["--format", "tiff", "-o", "a"], ["-o", "b.tif"], ["-o", "c.tiff"]] {
-            #expect(try harness.run(["get", Fixtures.path("PNG/photo-rgba.png")] + words).status == 0)
+            #expect(try await harness.run(["get", Fixtures.path("PNG/photo-rgba.png")] + words).status == 0)
             let path = harness.directory.path(words[words.count - 1])
             let data = try Data(contentsOf: URL(fileURLWithPath: path))
             #expect(ImageFormat(detecting: data) == .tiff)
         }
     }
 
-    @Test func `A drawing is drawn at the size that is asked for, and written as PNG`() throws {
-        let run = try harness.run("get", Fixtures.path("SVG/shapes.svg"), "-t", "300", "-o", "out/")
+    @Test func `A drawing is drawn at the size that is asked for, and written as PNG`() async throws {
+        let run = try await harness.run("get", Fixtures.path("SVG/shapes.svg"), "-t", "300", "-o", "out/")
         #expect(run.status == 0 && run.output.hasPrefix("out/shapes.png  300x200 PNG"), "\(run.output)\(run.errors)")
-        let icon = try harness.run("get", Fixtures.path("ICO/pillow-png.ico"), "-t", "16", "-o", "out/")
+        let icon = try await harness.run("get", Fixtures.path("ICO/pillow-png.ico"), "-t", "16", "-o", "out/")
         #expect(icon.status == 0 && icon.output.hasPrefix("out/pillow-png.png  16x16 PNG"), "\(icon.output)")
     }
 }

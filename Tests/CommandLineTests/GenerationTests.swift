@@ -7,17 +7,17 @@ import Testing
     private let harness = CommandLineHarness()
     static let commands = ["get", "identify", "show", "prefetch", "cache"]
 
-    private func generate(_ words: String...) throws -> String {
-        let run = try harness.run(["--generate"] + words)
+    private func generate(_ words: String...) async throws -> String {
+        let run = try await harness.run(["--generate"] + words)
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
         return run.output
     }
 
     /// The names of options at the start of the lines of a help text.
-    private func options(_ command: String) throws -> [String] {
+    private func options(_ command: String) async throws -> [String] {
         var options: [String] = []
-        for line in try harness.run([command, "--help"]).lines where line.hasPrefix("  -") || line.hasPrefix("      -")
-        {
+        for line in try await harness.run([command, "--help"]).lines
+        where line.hasPrefix("  -") || line.hasPrefix("      -") {
             for word in line.split(separator: " ").prefix(2) where word.hasPrefix("-") {
                 options.append(String(word.last == "," ? word.dropLast() : word))
             }
@@ -26,14 +26,16 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `Every option that a command's help names is in its manual page and all completions`(command: String) throws {
-        let options = try options(command)
+    func `Every option that a command's help names is in its manual page and all completions`(command: String)
+        async throws
+    {
+        let options = try await options(command)
         #expect(options.contains("--cache-dir") && options.contains("-h"))
-        let page = try generate("man", command).replacing("\\-", with: "-")
-        let lines = try generate("bash").split(separator: "\n").drop { $0 != "        \(command))" }
+        let page = try await generate("man", command).replacing("\\-", with: "-")
+        let lines = try await generate("bash").split(separator: "\n").drop { $0 != "        \(command))" }
         let bash = try #require(lines.first { $0.contains("options='") })
-        let zsh = try generate("zsh")
-        let fish = try generate("fish")
+        let zsh = try await generate("zsh")
+        let fish = try await generate("fish")
         for option in options {
             #expect(page.contains("\\fB\(option)\\fR"), "\(option) in the manual page")
             #expect(bash.contains("\(option) ") || bash.contains("\(option)'"), "\(option) in bash's")
@@ -47,12 +49,12 @@ import Testing
         }
     }
 
-    @Test func `Every command is in the manual page, and has one of its own`() throws {
-        #expect(try generate("commands") == Self.commands.map { $0 + "\n" }.joined())
-        let page = try generate("man")
+    @Test func `Every command is in the manual page, and has one of its own`() async throws {
+        #expect(try await generate("commands") == Self.commands.map { $0 + "\n" }.joined())
+        let page = try await generate("man")
         for command in Self.commands { #expect(page.contains("webimage\\-\(command)\\fR(1)")) }
         for words in [["man"]] + Self.commands.map({ ["man", $0] }) {
-            let page = try harness.run(["--generate"] + words).output
+            let page = try await harness.run(["--generate"] + words).output
             for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES", "SEE ALSO"] {
                 #expect(page.contains("\n.SH \(section)\n"), "\(words) \(section)")
             }
@@ -66,8 +68,8 @@ import Testing
     }
 
     @Test(arguments: [[], ["pdf"], ["man", "bogus"], ["bash", "extra"]])
-    func `What cannot be generated is told, with status 64`(words: [String]) throws {
-        let run = try harness.run(["--generate"] + words)
+    func `What cannot be generated is told, with status 64`(words: [String]) async throws {
+        let run = try await harness.run(["--generate"] + words)
         #expect(run.status == 64 && run.output.isEmpty)
         #expect(run.errors.contains("--generate takes"))
     }
@@ -83,7 +85,7 @@ import Testing
             (["get", "--quality", ""], ""), (["get", ""], ""), (["cache", "path", "ve"], ""),
         ] as [([String], String)]
     )
-    func bash(words: [String], completions: String) throws {
+    func bash(words: [String], completions: String) async throws {
         let script = """
             compopt() { :; }
             source /dev/stdin
@@ -91,7 +93,11 @@ import Testing
             _webimage
             echo "${COMPREPLY[*]}"
             """
-        let run = try ProgramRun("/bin/bash", ["--norc", "-c", script, "bash"] + words, input: try generate("bash"))
+        let run = try await ProgramRun.run(
+            "/bin/bash",
+            ["--norc", "-c", script, "bash"] + words,
+            input: try await generate("bash")
+        )
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
         #expect(run.output == completions + "\n")
     }
@@ -106,10 +112,10 @@ import Testing
         )
     }
 
-    @Test func `All files name the same version`() throws {
-        let version = try CommandLineHarness().run("--version").output.dropFirst("webimage ".count).dropLast()
+    @Test func `All files name the same version`() async throws {
+        let version = try await CommandLineHarness().run("--version").output.dropFirst("webimage ".count).dropLast()
         #expect(try Self.text("debian/changelog").hasPrefix("webimage (\(version)-"))
-        let page = try CommandLineHarness().run("--generate", "man").output
+        let page = try await CommandLineHarness().run("--generate", "man").output
         let date = try #require(page.split(separator: "\n").first { $0.hasPrefix(".TH") }?.split(separator: " ")[3])
         let releases = try Self.text("Packaging/data/org.example.webimage.Gallery.metainfo.xml")
         let first = try #require(releases.split(separator: "\n").first { $0.contains("<release ") })

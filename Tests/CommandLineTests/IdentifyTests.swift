@@ -5,15 +5,17 @@ import Testing
 @Suite struct IdentifyTests {
     let harness = CommandLineHarness()
 
-    @Test func `Every property is told, those unknown as null`() throws {
-        let run = try harness.run("identify", "--json", Fixtures.path("JPEG/orientation-6.jpg"))
+    @Test func `Every property is told, those unknown as null`() async throws {
+        let run = try await harness.run("identify", "--json", Fixtures.path("JPEG/orientation-6.jpg"))
         #expect(run.status == 0)
         let line = try #require(try CommandLineHarness.objects(run).first)
         #expect(line.format == "JPEG" && line.width == 61 && line.height == 45 && line.orientation == 6)
         #expect(line.frames == 1 && line.durations == [] && line.loopCount == 0 && line.alpha == false)
         #expect(line.bytes == (try picture("JPEG/orientation-6.jpg").count))
         for key in ["colorProfile", "thumbHash", "source"] { #expect(run.output.contains("\"\(key)\":")) }
-        #expect(try harness.run("identify", Fixtures.path("JPEG/orientation-6.jpg")).output.contains("orientation 6"))
+        #expect(
+            try await harness.run("identify", Fixtures.path("JPEG/orientation-6.jpg")).output.contains("orientation 6")
+        )
     }
 
     /// What exiftool, gifsicle, webpmux and ffprobe say of the files. Frames of 10 ms or less are shown for 100 ms, as browsers do.
@@ -48,9 +50,9 @@ import Testing
     @Test(arguments: Self.pictures)
     func `Frames, times, loops, alpha, profile and orientation are those that other programs find`(
         _ expected: Expected
-    ) throws {
+    ) async throws {
         let path = Fixtures.path(expected.name)
-        let run = try harness.run("identify", "--json", path)
+        let run = try await harness.run("identify", "--json", path)
         #expect(run.status == 0 && run.errors.isEmpty)
         let line = try #require(try CommandLineHarness.objects(run).first)
         let (format, width, height) = (line.format ?? "", line.width ?? 0, line.height ?? 0)
@@ -60,17 +62,17 @@ import Testing
         #expect(line.alpha == expected.alpha && line.orientation == expected.orientation)
         #expect(line.colorProfile == expected.profile)
         #expect(line.bytes == (try picture(expected.name).count) && line.thumbHash?.isEmpty == false)
-        let told = try harness.run("identify", path)
+        let told = try await harness.run("identify", path)
         #expect(told.status == 0 && told.lines.count == 1)
         let rest = told.output.dropFirst("\(path): \(expected.text), ".count).split(separator: ",")
         #expect(told.output.hasPrefix("\(path): \(expected.text), ") && rest.count == 2, "\(told.output)")
         #expect(rest.last.map(String.init) == " ThumbHash \(line.thumbHash ?? "none")\n")
     }
 
-    @Test func `What is no picture fails by name, the others are told`() throws {
+    @Test func `What is no picture fails by name, the others are told`() async throws {
         try Data("text".utf8).write(to: URL(fileURLWithPath: harness.directory.path("a.jpg")))
         try Data().write(to: URL(fileURLWithPath: harness.directory.path("empty.jpg")))
-        let run = try harness.run(
+        let run = try await harness.run(
             "identify",
             "a.jpg",
             "empty.jpg",
@@ -85,9 +87,9 @@ import Testing
         }
     }
 
-    @Test func `What follows a picture, and a profile of any length, is not held twice`() throws {
+    @Test func `What follows a picture, and a profile of any length, is not held twice`() async throws {
         let photo = Data(try picture("JPEG/photo.jpg"))
-        let idle = try harness.run(["identify", Fixtures.path("JPEG/photo.jpg")], measuresMemory: true).peakMemory
+        let idle = try await harness.run(["identify", Fixtures.path("JPEG/photo.jpg")], measuresMemory: true).peakMemory
         var profile = Data()
         for number in 1...255 {
             let body = Data("ICC_PROFILE".utf8) + [0, UInt8(number), 255] + Data(count: 65_519)
@@ -102,17 +104,17 @@ import Testing
             let body = [UInt8](data)
             let server = try LoopbackServer { _ in .response(body: body) }
             for source in [name, server.url("/\(name)").absoluteString] {
-                let run = try harness.run(["identify", "--no-cache", source], measuresMemory: true)
+                let run = try await harness.run(["identify", "--no-cache", source], measuresMemory: true)
                 #expect(run.status == 0 && run.output.contains("JPEG 480x360"))
                 #expect(run.peakMemory < idle + 64 << 20, "\(source): \((run.peakMemory - idle) >> 20) MiB")
             }
         }
     }
 
-    @Test func `A header without its picture is refused with little memory`() throws {
+    @Test func `A header without its picture is refused with little memory`() async throws {
         let bomb = PNGBomb.make(width: 30_000, height: 30_000)
         try Data(bomb).write(to: URL(fileURLWithPath: harness.directory.path("bomb.png")))
-        let run = try harness.run(["identify", "bomb.png"], measuresMemory: true)
+        let run = try await harness.run(["identify", "bomb.png"], measuresMemory: true)
         #expect(run.status == 1)
         #expect(run.errors.contains("maximumPixelCount"))
         #expect(run.peakMemory < 100 << 20)

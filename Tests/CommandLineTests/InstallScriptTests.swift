@@ -23,9 +23,9 @@ import Testing
         chmod(path, 0o755)
     }
 
-    private func install(_ arguments: String...) throws -> ProgramRun {
+    private func install(_ arguments: String...) async throws -> ProgramRun {
         let script = Fixtures.path("../../Scripts/install")
-        return try ProgramRun(
+        return try await ProgramRun.run(
             "/bin/bash",
             [script] + arguments,
             environment: ["PATH": "\(directory.path):/usr/bin:/bin", "COMMANDS": "get\ncache\n"],
@@ -33,8 +33,8 @@ import Testing
         )
     }
 
-    private func files() throws -> [String] {
-        let run = try ProgramRun("/usr/bin/find", [root, "-type", "f", "-printf", "%m %P\\n"])
+    private func files() async throws -> [String] {
+        let run = try await ProgramRun.run("/usr/bin/find", [root, "-type", "f", "-printf", "%m %P\\n"])
         return run.lines.sorted()
     }
 
@@ -55,23 +55,23 @@ import Testing
         "644 usr/share/zsh/site-functions/_webimage-gallery", "755 usr/bin/webimage-gallery",
     ]
 
-    @Test func `Programs, pages, completions and what desktops need are installed, and removed again`() throws {
-        let run = try install("--for-package", "--prefix", "/usr", "--destdir", "root")
+    @Test func `Programs, pages, completions and what desktops need are installed, and removed again`() async throws {
+        let run = try await install("--for-package", "--prefix", "/usr", "--destdir", "root")
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
-        #expect(try files() == (Self.command + Self.gallery).sorted())
+        #expect(try await files() == (Self.command + Self.gallery).sorted())
         let page = FileManager.default.contents(atPath: root + "/usr/share/man/man1/webimage-get.1")
         #expect(page == Data("--generate man get\n".utf8))
         try Data().write(to: URL(fileURLWithPath: root + "/usr/share/man/man1/other.1"))
-        let removal = try install("--uninstall", "--prefix=/usr", "--destdir=root")
+        let removal = try await install("--uninstall", "--prefix=/usr", "--destdir=root")
         #expect(removal.status == 0 && removal.errors.isEmpty, "\(removal.errors)")
-        #expect(try files().map { $0.dropFirst(4) } == ["usr/share/man/man1/other.1"])
+        #expect(try await files().map { $0.dropFirst(4) } == ["usr/share/man/man1/other.1"])
     }
 
     @Test(arguments: [("command", command), ("gallery", gallery)])
-    func `One of the programs is installed on demand`(program: String, installed: [String]) throws {
-        let run = try install("--for-package", "--prefix=/usr", "--destdir", root, "--only", program)
+    func `One of the programs is installed on demand`(program: String, installed: [String]) async throws {
+        let run = try await install("--for-package", "--prefix=/usr", "--destdir", root, "--only", program)
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
-        #expect(try files() == installed.sorted())
+        #expect(try await files() == installed.sorted())
     }
 
     @Test(
@@ -81,9 +81,9 @@ import Testing
             (["--prefix", "usr"], "an absolute path"), (["--only=all"], "command or gallery"),
         ] as [([String], String)]
     )
-    func nonsense(words: [String], message: String) throws {
+    func nonsense(words: [String], message: String) async throws {
         let script = Fixtures.path("../../Scripts/install")
-        let run = try ProgramRun("/bin/bash", [script] + words, directory: directory.path)
+        let run = try await ProgramRun.run("/bin/bash", [script] + words, directory: directory.path)
         #expect(run.status == 1 && run.errors.contains(message), "\(run.errors)")
     }
 }

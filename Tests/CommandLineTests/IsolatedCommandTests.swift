@@ -9,41 +9,41 @@ import Testing
         "JPEG/orientation-6.jpg", "GIF/animated.gif", "SVG/entities.svg", "AVIF/420.avif", "TIFF/photo-lzw.tiff",
     ]
 
-    @Test func `Everything that is told of pictures is told all the same`() throws {
+    @Test func `Everything that is told of pictures is told all the same`() async throws {
         let words = ["identify", "--json"] + pictures.map(Fixtures.path)
-        let (plain, isolated) = (try harness.run(words), try harness.run(words + ["--isolated"]))
+        let (plain, isolated) = (try await harness.run(words), try await harness.run(words + ["--isolated"]))
         #expect(plain.status == 0 && isolated.status == 0 && isolated.errors.isEmpty)
         #expect(plain.lines.count == pictures.count && plain.lines.sorted() == isolated.lines.sorted())
     }
 
-    @Test func `Pictures are written as without it`() throws {
+    @Test func `Pictures are written as without it`() async throws {
         for picture in pictures {
             let words = ["get", "--no-cache", "-t", "50x50", "-f", "png", Fixtures.path(picture)]
-            let plain = try harness.run(words + ["-o", "plain.png"])
-            let isolated = try harness.run(words + ["--isolated", "-o", "isolated.png"])
+            let plain = try await harness.run(words + ["-o", "plain.png"])
+            let isolated = try await harness.run(words + ["--isolated", "-o", "isolated.png"])
             #expect(plain.status == 0 && isolated.status == 0, "\(isolated.errors)")
             let (left, right) = (harness.directory.path("plain.png"), harness.directory.path("isolated.png"))
             #expect(try Data(contentsOf: URL(fileURLWithPath: left)) == Data(contentsOf: URL(fileURLWithPath: right)))
         }
     }
 
-    @Test func `The screen shows what it shows without it`() throws {
+    @Test func `The screen shows what it shows without it`() async throws {
         let words = ["show", "--symbols", "--size", "20x10", "--first-frame", Fixtures.path("PNG/photo-rgba.png")]
-        let (plain, isolated) = (try harness.run(words), try harness.run(words + ["--isolated"]))
+        let (plain, isolated) = (try await harness.run(words), try await harness.run(words + ["--isolated"]))
         #expect(plain.status == 0 && isolated.status == 0 && !plain.output.isEmpty && plain.output == isolated.output)
     }
 
-    @Test func `A worker that does not work is an error that says so`() throws {
+    @Test func `A worker that does not work is an error that says so`() async throws {
         let words = ["identify", "--isolated", "--json", Fixtures.path("PNG/photo-rgba.png")]
-        let run = try harness.run(words, environment: ["WEBIMAGE_DECODER": "/bin/true"])
+        let run = try await harness.run(words, environment: ["WEBIMAGE_DECODER": "/bin/true"])
         #expect(run.status == 1)
         let failure = try #require(try CommandLineHarness.objects(run).first?.error)
         #expect(failure.code == 1109 && failure.message.contains("/bin/true"))
     }
 
-    @Test func `SVG is drawn in a worker without the option, too, and an error where there is none`() throws {
+    @Test func `SVG is drawn in a worker without the option, too, and an error where there is none`() async throws {
         let words = ["identify", "--json", Fixtures.path("SVG/shapes.svg"), Fixtures.path("PNG/photo-rgba.png")]
-        let run = try harness.run(words, environment: ["WEBIMAGE_DECODER": "/nonexistent/decoder"])
+        let run = try await harness.run(words, environment: ["WEBIMAGE_DECODER": "/nonexistent/decoder"])
         #expect(run.status == 1)
         let lines = try CommandLineHarness.objects(run)
         let failure = try #require(lines.compactMap(\.error).first)
@@ -52,7 +52,7 @@ import Testing
         #expect(lines.count == 2 && lines.contains { $0.format == "PNG" })
     }
 
-    @Test func `A drawing without end is an error after some seconds`() throws {
+    @Test func `A drawing without end is an error after some seconds`() async throws {
         let file = harness.directory.path("blurred.svg")
         var body = "<g id='g0' filter='url(#f)'><path d='M0 0h500v500'/></g>"
         for level in 1...8 {
@@ -64,24 +64,24 @@ import Testing
             <filter id='f'><feGaussianBlur stdDeviation='30'/></filter>\(body)</svg>
             """
         try Data(text.utf8).write(to: URL(fileURLWithPath: file))
-        let run = try harness.run("get", "--no-cache", "--json", "-o", "a.png", file)
+        let run = try await harness.run("get", "--no-cache", "--json", "-o", "a.png", file)
         #expect(run.status == 1)
         #expect(try CommandLineHarness.objects(run).first?.error?.code == 1108, "\(run.output)")
     }
 
-    @Test func `Prefetching looks at pictures in workers`() throws {
-        let run = try harness.run("prefetch", "--isolated", "--json", "file://" + Fixtures.path("JPEG/gray.jpg"))
+    @Test func `Prefetching looks at pictures in workers`() async throws {
+        let run = try await harness.run("prefetch", "--isolated", "--json", "file://" + Fixtures.path("JPEG/gray.jpg"))
         let line = try #require(try CommandLineHarness.objects(run).first)
         #expect(run.status == 0 && line.format == "JPEG", "\(run.output) \(run.errors)")
     }
 
     @Test(arguments: [[], ["--isolated"]])
-    func `What libraries say of a document that they give up on is printed nowhere`(option: [String]) throws {
+    func `What libraries say of a document that they give up on is printed nowhere`(option: [String]) async throws {
         let file = harness.directory.path("great-font.svg")
         let text =
             "<svg xmlns='http://www.w3.org/2000/svg' width='50' height='50'><text y='40' font-size='1e9'>a</text></svg>"
         try Data(text.utf8).write(to: URL(fileURLWithPath: file))
-        let run = try harness.run(
+        let run = try await harness.run(
             ["get", "--no-cache", "--json", "-o", "font.png", file] + option,
             environment: ["RUST_BACKTRACE": "1"]
         )

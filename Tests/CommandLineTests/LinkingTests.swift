@@ -3,16 +3,16 @@ import Testing
 
 /// Programs without widgets need nothing of GTK, neither to be built nor to run.
 @Suite struct LinkingTests {
-    @Test func `The command links neither GTK nor libadwaita`() throws {
-        let run = try ProgramRun("/usr/bin/ldd", [ProgramRun.product("webimage")])
+    @Test func `The command links neither GTK nor libadwaita`() async throws {
+        let run = try await ProgramRun.run("/usr/bin/ldd", [ProgramRun.product("webimage")])
         #expect(run.status == 0 && run.output.contains("libcurl"))
         #expect(run.lines.filter { $0.contains("libgtk") || $0.contains("libgdk-") || $0.contains("libadwaita") } == [])
     }
 
-    @Test func `Where GTK is not, nothing of the package is about it`() throws {
+    @Test func `Where GTK is not, nothing of the package is about it`() async throws {
         let scratch = TemporaryDirectory()
         // A scratch path of its own: it waits for no build that runs.
-        let run = try ProgramRun(
+        let run = try await ProgramRun.run(
             "/usr/bin/env",
             [
                 "swift", "package", "--package-path", Fixtures.path("../.."), "--scratch-path", scratch.path,

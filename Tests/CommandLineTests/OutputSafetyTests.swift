@@ -26,20 +26,20 @@ import WebImage
 
     // MARK: Files
 
-    @Test func `A link in wait under the name of a temporary file leads nowhere`() throws {
+    @Test func `A link in wait under the name of a temporary file leads nowhere`() async throws {
         let victim = try file("victim", "precious")
-        let shell = try ProgramRun("/bin/sh", ["-c", "echo $$"])
+        let shell = try await ProgramRun.run("/bin/sh", ["-c", "echo $$"])
         let next = try #require(Int(shell.output.filter(\.isNumber)))
         for number in next..<next + 3000 {
             symlink(victim, harness.directory.path("a.jpg.\(number).part"))
         }
-        #expect(try harness.run("get", Fixtures.path("JPEG/gray.jpg"), "-o", "a.jpg").status == 0)
+        #expect(try await harness.run("get", Fixtures.path("JPEG/gray.jpg"), "-o", "a.jpg").status == 0)
         #expect(kind("a.jpg") == S_IFREG)
         #expect(try bytes("victim") == Data("precious".utf8))
         #expect(try bytes("a.jpg") == Fixtures.data("JPEG/gray.jpg"))
     }
 
-    @Test func `What exists is not overwritten under a name that a source chose, unless that is wanted`() throws {
+    @Test func `What exists is not overwritten under a name that a source chose, unless that is wanted`() async throws {
         let body = try Fixtures.data("JPEG/gray.jpg")
         _ = try file("victim", "precious")
         _ = try file("a.jpg", "mine")
@@ -48,14 +48,14 @@ import WebImage
         mkfifo(harness.directory.path("d.jpg"), 0o600)
         let server = try LoopbackServer { _ in .response(body: [UInt8](body)) }
         let urls = ["a", "b", "c", "d"].map { server.url("/\($0).jpg").absoluteString }
-        let run = try harness.run(["get", "--no-cache", "-j", "1"] + urls)
+        let run = try await harness.run(["get", "--no-cache", "-j", "1"] + urls)
         #expect(
             run.status == 0 && run.lines.map { String($0.prefix(7)) } == ["a-2.jpg", "b-2.jpg", "c-2.jpg", "d-2.jpg"]
         )
         for name in ["a-2.jpg", "b-2.jpg", "c-2.jpg", "d-2.jpg"] { #expect(try bytes(name) == body) }
         #expect(try bytes("a.jpg") == Data("mine".utf8) && bytes("victim") == Data("precious".utf8))
         #expect(kind("c.jpg") == S_IFLNK && kind("nowhere") == nil && kind("d.jpg") == S_IFIFO)
-        #expect(try harness.run(["get", "--no-cache", "--force"] + urls).status == 0)
+        #expect(try await harness.run(["get", "--no-cache", "--force"] + urls).status == 0)
         for name in ["a.jpg", "b.jpg", "c.jpg", "d.jpg"] {
             #expect(kind(name) == S_IFREG)
             #expect(try bytes(name) == body)
@@ -65,11 +65,11 @@ import WebImage
         #expect(left.allSatisfy { !$0.hasSuffix(".part") })
     }
 
-    @Test func `A pipe that nobody reads is an error and not a wait`() throws {
+    @Test func `A pipe that nobody reads is an error and not a wait`() async throws {
         mkfifo(harness.directory.path("pipe"), 0o600)
-        let run = try harness.run("get", Fixtures.path("JPEG/gray.jpg"), "-o", "pipe")
+        let run = try await harness.run("get", Fixtures.path("JPEG/gray.jpg"), "-o", "pipe")
         #expect(run.status == 1 && run.errors.contains("pipe: no process reads from it"), "\(run.errors)")
-        let source = try harness.run("get", "pipe")
+        let source = try await harness.run("get", "pipe")
         #expect(source.status == 1 && source.errors.contains("not a regular file"))
     }
 
@@ -97,11 +97,11 @@ import WebImage
         }
     }
 
-    @Test func `Names and lines about a source hold nothing that a terminal would obey`() throws {
+    @Test func `Names and lines about a source hold nothing that a terminal would obey`() async throws {
         let body = try picture("JPEG/gray.jpg")
         let server = try LoopbackServer { $0.path.hasSuffix(".gif") ? .response(404) : .response(body: body) }
         let urls = ["jpg", "gif"].map { server.url("/a\(Self.marks).\($0)").absoluteString }
-        let run = try harness.run(["get", "--no-cache", "--explain", "-o", "out"] + urls)
+        let run = try await harness.run(["get", "--no-cache", "--explain", "-o", "out"] + urls)
         #expect(isPlain(run.output) && isPlain(run.errors))
         let names = try FileManager.default.contentsOfDirectory(atPath: harness.directory.path("out"))
         #expect(names == ["a_31m___[31m.jpg"])
@@ -109,41 +109,41 @@ import WebImage
         for words in [
             ["get", typed], ["identify", typed], ["show", typed], ["cache", "path", typed], ["cache", typed],
         ] {
-            let run = try harness.run(words)
+            let run = try await harness.run(words)
             #expect(run.status != 0 && isPlain(run.errors) && isPlain(run.output), "\(words)")
         }
     }
 
-    @Test func `JSON escapes what a terminal would obey, and means the same`() throws {
+    @Test func `JSON escapes what a terminal would obey, and means the same`() async throws {
         let typed = "b\u{9B}31m\u{202E}\u{2066}\u{2028}\u{7F}\u{1B}\u{E0041}.jpg"
-        let run = try harness.run("get", "--json", typed)
+        let run = try await harness.run("get", "--json", typed)
         #expect(run.status == 1 && isPlain(run.output))
         #expect(run.output.contains("\\u009b31m\\u202e") && run.output.contains("\\udb40\\udc41"))
         let object = try #require(try CommandLineHarness.objects(run).first)
         #expect(object.source.map { Array($0.unicodeScalars) } == Array(typed.unicodeScalars))
     }
 
-    @Test func `A key in the list of the cache does not steer the terminal`() throws {
+    @Test func `A key in the list of the cache does not steer the terminal`() async throws {
         let cache = DiskCache(path: ImageCache.diskCachePath(namespace: "default", directory: harness.cache))
         #expect(cache.store(try Fixtures.data("JPEG/gray.jpg"), forKey: "k\u{1B}[31m\u{202E}\u{9B}"))
         for words in [["list"], ["list", "--json"], ["verify"], ["stats"]] {
-            let run = try harness.run(["cache"] + words + ["--cache-dir", harness.cache])
+            let run = try await harness.run(["cache"] + words + ["--cache-dir", harness.cache])
             #expect(run.status == 0 && isPlain(run.output) && isPlain(run.errors))
         }
     }
 
     // MARK: Lists
 
-    @Test func `A line that is no source is told, and the others of the list are loaded`() throws {
+    @Test func `A line that is no source is told, and the others of the list are loaded`() async throws {
         let body = try picture("JPEG/gray.jpg")
         let server = try LoopbackServer { _ in .response(body: body) }
         let bad = "http://[::1/\u{202E}a.jpg"
         let list = "\(server.url("/a.jpg"))\n\(bad)\n\(server.url("/b.jpg"))\n"
         let words = ["prefetch", "-", "--cache-dir", harness.cache]
-        let run = try harness.run(words, input: list)
+        let run = try await harness.run(words, input: list)
         #expect(run.status == 1 && run.output.contains("2 images in") && run.output.contains("1 failed"))
         #expect(run.errors.contains("invalid URL 'http://[::1/?a.jpg'"), "\(run.errors)")
-        let objects = try CommandLineHarness.objects(harness.run(words + ["--json"], input: list))
+        let objects = try CommandLineHarness.objects(await harness.run(words + ["--json"], input: list))
         #expect(objects.count == 3)
         let failed = try #require(objects.first { $0.error != nil })
         #expect(failed.source == bad && failed.error?.code == WebImageError.Code.invalidURL.rawValue)
@@ -153,7 +153,7 @@ import WebImage
 
     @Test(arguments: ["PNG/orientation-6.png", "PNG/orientation-after-pixels.png", "WebP/orientation-5.webp"])
     func `A picture that many programs would show turned is written upright`(name: String) async throws {
-        #expect(try harness.run("get", Fixtures.path(name), "-o", "copies/").status == 0)
+        #expect(try await harness.run("get", Fixtures.path(name), "-o", "copies/").status == 0)
         let copy = try bytes("copies/\(name.split(separator: "/")[1])")
         let image = try await Image.decode(copy)
         #expect(try image.format == ImageFormat(detecting: Fixtures.data(name)))
@@ -163,8 +163,8 @@ import WebImage
     }
 
     @Test(arguments: ["PNG/orientation-1.png", "JPEG/orientation-6.jpg"])
-    func `A picture that every program shows upright is copied`(name: String) throws {
-        #expect(try harness.run("get", Fixtures.path(name), "-o", "copies/").status == 0)
+    func `A picture that every program shows upright is copied`(name: String) async throws {
+        #expect(try await harness.run("get", Fixtures.path(name), "-o", "copies/").status == 0)
         #expect(try bytes("copies/\(name.split(separator: "/")[1])") == Fixtures.data(name))
     }
 }

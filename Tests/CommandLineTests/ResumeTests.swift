@@ -47,9 +47,9 @@ import Testing
         try picture("JPEG/baseline-420.jpg") + [UInt8](repeating: 0x2A, count: 60_000)
     }
 
-    private func expectRest(_ server: LoopbackServer, _ picture: [UInt8]) throws {
+    private func expectRest(_ server: LoopbackServer, _ picture: [UInt8]) async throws {
         let url = server.url("/a.jpg").absoluteString
-        let run = try harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache)
+        let run = try await harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache)
         #expect(run.status == 0, "\(run.errors)")
         let written = try Data(contentsOf: URL(filePath: harness.directory.path("a.jpg")))
         #expect([UInt8](written) == picture)
@@ -77,7 +77,7 @@ import Testing
         #expect(isWritten)
         program.kill()
         #expect(await program.wait() == 128 + SIGKILL)
-        try expectRest(server, picture)
+        try await expectRest(server, picture)
         #expect(Self.entries(of: parts).isEmpty)
     }
 
@@ -86,31 +86,31 @@ import Testing
         return names.filter { !$0.hasPrefix(".") && $0 != "CACHEDIR.TAG" }
     }
 
-    @Test func `What was received before a failure is not received again`() throws {
+    @Test func `What was received before a failure is not received again`() async throws {
         let picture = try longPicture()
         let server = try server(picture, stalls: false)
         let url = server.url("/a.jpg").absoluteString
-        let run = try harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache)
+        let run = try await harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache)
         #expect(run.status == 1)
-        try expectRest(server, picture)
+        try await expectRest(server, picture)
     }
 
-    @Test func `Clearing the cache removes what broke off, too`() throws {
+    @Test func `Clearing the cache removes what broke off, too`() async throws {
         let picture = try longPicture()
         let server = try server(picture, stalls: false)
         let url = server.url("/a.jpg").absoluteString
-        _ = try harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache)
-        #expect(try harness.run("cache", "clear", "--cache-dir", harness.cache).status == 0)
-        #expect(try harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache).status == 0)
+        _ = try await harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache)
+        #expect(try await harness.run("cache", "clear", "--cache-dir", harness.cache).status == 0)
+        #expect(try await harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache).status == 0)
         #expect(server.requests.count == 2 && server.requests.allSatisfy { $0.header("Range") == nil })
     }
 
-    @Test func `Without a cache nothing is kept`() throws {
+    @Test func `Without a cache nothing is kept`() async throws {
         let picture = try longPicture()
         let server = try server(picture, stalls: false)
         let url = server.url("/a.jpg").absoluteString
-        #expect(try harness.run("get", url, "-o", "a.jpg", "--no-cache").status == 1)
-        #expect(try harness.run("get", url, "-o", "a.jpg", "--no-cache").status == 0)
+        #expect(try await harness.run("get", url, "-o", "a.jpg", "--no-cache").status == 1)
+        #expect(try await harness.run("get", url, "-o", "a.jpg", "--no-cache").status == 0)
         #expect(server.requests.allSatisfy { $0.header("Range") == nil })
         #expect(!FileManager.default.fileExists(atPath: harness.directory.path("xdg/webimage/partial")))
     }

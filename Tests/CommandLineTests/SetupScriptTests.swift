@@ -8,8 +8,8 @@ import Testing
 @Suite struct SetupScriptTests {
     private let bin = ProgramDirectory()
 
-    private func setup(_ arguments: String...) throws -> ProgramRun {
-        try ProgramRun(
+    private func setup(_ arguments: String...) async throws -> ProgramRun {
+        try await ProgramRun.run(
             "/bin/bash",
             [ProgramDirectory.scripts + "/setup"] + arguments,
             environment: ["PATH": bin.path],
@@ -25,17 +25,17 @@ import Testing
         try bin.add("id", "echo 1000")
     }
 
-    @Test func `Where all is installed it says nothing and does nothing`() throws {
+    @Test func `Where all is installed it says nothing and does nothing`() async throws {
         try completeMachine()
-        let run = try setup()
+        let run = try await setup()
         #expect(run.status == 0 && run.output.isEmpty && run.errors.isEmpty)
         #expect(bin.log(of: "apt-get").isEmpty)
     }
 
-    @Test func `Without Swift it says which is needed and where it is to be had`() throws {
+    @Test func `Without Swift it says which is needed and where it is to be had`() async throws {
         try completeMachine()
         bin.remove("swift")
-        let run = try setup()
+        let run = try await setup()
         #expect(run.status == 1 && run.output.isEmpty)
         #expect(
             run.errors == "setup: no swift on the PATH: Swift 6.2 or newer is needed, from "
@@ -50,10 +50,10 @@ import Testing
             ("Apple Swift version 6.0 (swiftlang-6.0.0.9.10)", "6.0"), ("Swift version 6 (swift-6-RELEASE)", "6"),
         ]
     )
-    func oldSwift(says: String, version: String) throws {
+    func oldSwift(says: String, version: String) async throws {
         try completeMachine()
         try bin.add("swift", "echo '\(says)'; echo 'Target: x86_64-unknown-linux-gnu'")
-        let run = try setup()
+        let run = try await setup()
         #expect(run.status == 1 && run.output.isEmpty)
         #expect(run.errors == "setup: Swift \(version) is too old: Swift 6.2 or newer is needed\n")
         #expect(bin.log(of: "apt-get").isEmpty)
@@ -63,10 +63,10 @@ import Testing
         "A Swift that is new enough is taken",
         arguments: ["6.2", "6.2.1-dev", "6.3.1", "6.10", "6.10.2", "7.0", "10.1.2"]
     )
-    func newSwift(version: String) throws {
+    func newSwift(version: String) async throws {
         try completeMachine()
         try bin.add("swift", "echo 'Swift version \(version) (swift-\(version)-RELEASE)'")
-        let run = try setup()
+        let run = try await setup()
         #expect(run.status == 0 && run.errors.isEmpty)
     }
 
@@ -74,36 +74,36 @@ import Testing
         "A program called swift that does not tell its version is none",
         arguments: ["exit 1", "echo OpenStack Swift", "echo 'Swift version unknown'"]
     )
-    func otherSwift(script: String) throws {
+    func otherSwift(script: String) async throws {
         try completeMachine()
         try bin.add("swift", script)
-        let run = try setup()
+        let run = try await setup()
         #expect(run.status == 1)
         #expect(run.errors.contains("does not say which version it is: Swift 6.2 or newer is needed"))
     }
 
     @Test(arguments: ["apt-get", "dpkg-query"])
-    func `On a system that it does not know it says where the list of packages is`(program: String) throws {
+    func `On a system that it does not know it says where the list of packages is`(program: String) async throws {
         try completeMachine()
         bin.remove(program)
-        let run = try setup()
+        let run = try await setup()
         #expect(run.status == 1 && run.output.isEmpty)
         #expect(run.errors.hasPrefix("setup: neither apt-get nor dnf here:"))
         #expect(run.errors.contains("Scripts/packages.txt"))
     }
 
-    @Test func `What is missing is listed on demand, each package once, and nothing is installed`() throws {
+    @Test func `What is missing is listed on demand, each package once, and nothing is installed`() async throws {
         try completeMachine(installed: "lib*|g++|python3*|mount|e2fsprogs|ca-certificates|x*|fonts-*|adwaita-*")
-        let run = try setup("--list")
+        let run = try await setup("--list")
         #expect(run.status == 0 && run.errors.isEmpty)
         #expect(run.lines == ["nginx", "openssl"])
-        #expect(try setup("--list", "build").output.isEmpty, "another group needs nothing")
+        #expect(try await setup("--list", "build").output.isEmpty, "another group needs nothing")
         #expect(bin.log(of: "apt-get").isEmpty)
     }
 
-    @Test func `Without root and without sudo it says what root is to run`() throws {
+    @Test func `Without root and without sudo it says what root is to run`() async throws {
         try completeMachine(installed: "lib*|g++")
-        let run = try setup("build", "docs")
+        let run = try await setup("build", "docs")
         #expect(run.status == 1 && run.output.isEmpty)
         #expect(
             run.errors == "setup: installing packages needs root, and there is no sudo; as root, run: "
@@ -112,11 +112,11 @@ import Testing
         #expect(bin.log(of: "apt-get").isEmpty)
     }
 
-    @Test func `With sudo it installs what is missing and no more`() throws {
+    @Test func `With sudo it installs what is missing and no more`() async throws {
         try completeMachine(installed: "lib*|g++")
         // Stands in for root: what is written to the system goes nowhere.
         try bin.add("sudo", "shift; case \"$1\" in env) exec \"$@\" ;; *) cat >/dev/null ;; esac")
-        let run = try setup("build", "docs")
+        let run = try await setup("build", "docs")
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
         #expect(run.lines == ["Installing 1 packages: python3", "Installed."])
         #expect(
@@ -124,42 +124,42 @@ import Testing
         )
     }
 
-    @Test func `A package that not every release has is installed where there is one`() throws {
+    @Test func `A package that not every release has is installed where there is one`() async throws {
         try completeMachine(installed: "libt*|libc*|libi*|libp*|libg*|libw*|libl*|libxx*|librsvg*|libjpeg*|g++")
         try bin.add("apt-cache", "case \"${!#}\" in libavif-dev) ;; *) exit 100 ;; esac")
-        #expect(try setup("--list", "build").lines == ["libavif-dev"])
+        #expect(try await setup("--list", "build").lines == ["libavif-dev"])
         try bin.add("apt-cache", "exit 100")
-        #expect(try setup("build").output.isEmpty)
+        #expect(try await setup("build").output.isEmpty)
     }
 
-    @Test func `On Fedora the packages have Fedora's names`() throws {
+    @Test func `On Fedora the packages have Fedora's names`() async throws {
         try completeMachine()
         bin.remove("apt-get")
         bin.remove("dpkg-query")
         try bin.add("rpm", "case \"${!#}\" in lib*|gtk4-devel|*-devel) ;; *) exit 1 ;; esac")
         try bin.add("dnf", "echo \"dnf $*\" >>\"$0.log\"")
         try bin.add("sudo", "shift; case \"$1\" in env) exec \"$@\" ;; *) cat >/dev/null ;; esac")
-        let run = try setup("build")
+        let run = try await setup("build")
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
         #expect(run.lines == ["Installing 1 packages: gcc-c++", "Installed."])
         #expect(bin.log(of: "dnf") == ["dnf install --setopt=install_weak_deps=False -q -y gcc-c++"])
     }
 
-    @Test func `When apt-get fails, its words and the command are shown`() throws {
+    @Test func `When apt-get fails, its words and the command are shown`() async throws {
         try completeMachine(installed: "lib*")
         try bin.add("sudo", "shift; case \"$1\" in env) exec \"$@\" ;; *) cat >/dev/null ;; esac")
         try bin.add("apt-get", "echo 'E: no network' >&2; exit 100")
-        let run = try setup("docs")
+        let run = try await setup("docs")
         #expect(run.status == 1)
         #expect(run.errors.contains("E: no network") && run.errors.contains("'apt-get update -q' failed"))
         #expect(!run.output.contains("Installed."))
     }
 
-    @Test func `An argument that it does not know is an error, and help is at hand`() throws {
+    @Test func `An argument that it does not know is an error, and help is at hand`() async throws {
         try completeMachine()
-        let run = try setup("--bogus")
+        let run = try await setup("--bogus")
         #expect(run.status == 1 && run.errors.contains("unknown argument '--bogus'"))
-        let help = try setup("--help")
+        let help = try await setup("--help")
         #expect(help.status == 0 && help.output.contains("Scripts/setup [--list] [build]") && help.errors.isEmpty)
     }
 }

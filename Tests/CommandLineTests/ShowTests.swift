@@ -13,8 +13,8 @@ import Testing
         "CLICOLOR_FORCE": "", "LC_ALL": "C.UTF-8",
     ]
 
-    private func show(_ words: String..., environment: [String: String] = [:]) throws -> ProgramRun {
-        try harness.run(["show"] + words, environment: Self.plain.merging(environment) { $1 })
+    private func show(_ words: String..., environment: [String: String] = [:]) async throws -> ProgramRun {
+        try await harness.run(["show"] + words, environment: Self.plain.merging(environment) { $1 })
     }
 
     private func terminal(_ words: String..., environment: [String: String] = [:]) throws -> TerminalRun {
@@ -37,8 +37,8 @@ import Testing
 
     // MARK: Into a pipe
 
-    @Test func `Into a file go cells without escape sequences, white as blocks and black as spaces`() throws {
-        let run = try show("--size", "8x8", halves([255, 255, 255], [0, 0, 0]))
+    @Test func `Into a file go cells without escape sequences, white as blocks and black as spaces`() async throws {
+        let run = try await show("--size", "8x8", halves([255, 255, 255], [0, 0, 0]))
         #expect(run.status == 0 && run.errors.isEmpty)
         // The bound between the two is a shade when pixels are made more.
         #expect(run.lines.count == 4)
@@ -54,46 +54,46 @@ import Testing
         size: String,
         columns: Int,
         rows: Int
-    ) throws {
-        let run = try show("--size", size, Fixtures.path(name))
+    ) async throws {
+        let run = try await show("--size", size, Fixtures.path(name))
         #expect(run.status == 0 && run.lines.count == rows)
         #expect(run.lines.allSatisfy { $0.count == columns })
     }
 
-    @Test func `A picture smaller than the room stays at a pixel a column`() throws {
-        let run = try show(Fixtures.path("GIF/animated.gif"))
+    @Test func `A picture smaller than the room stays at a pixel a column`() async throws {
+        let run = try await show(Fixtures.path("GIF/animated.gif"))
         #expect(run.lines.count == 15 && run.lines.allSatisfy { $0.count == 40 })
     }
 
-    @Test func `Of an animation the first frame goes into a file`() throws {
+    @Test func `Of an animation the first frame goes into a file`() async throws {
         let path = Fixtures.path("GIF/animated.gif")
-        _ = try harness.run("get", path, "--first-frame", "-o", "first.png")
-        let first = try show("--size", "40x20", harness.directory.path("first.png"))
-        #expect(try show("--size", "40x20", path).output == first.output && !first.output.isEmpty)
-        #expect(try show("--size", "40x20", "--first-frame", path).output == first.output)
+        _ = try await harness.run("get", path, "--first-frame", "-o", "first.png")
+        let first = try await show("--size", "40x20", harness.directory.path("first.png"))
+        #expect(try await show("--size", "40x20", path).output == first.output && !first.output.isEmpty)
+        #expect(try await show("--size", "40x20", "--first-frame", path).output == first.output)
     }
 
-    @Test func `Colours are written into a file when they are forced, never against NO_COLOR`() throws {
+    @Test func `Colours are written into a file when they are forced, never against NO_COLOR`() async throws {
         let path = try halves([0, 0, 255], [0, 255, 0])
         let forced = ["CLICOLOR_FORCE": "1", "COLORTERM": "truecolor"]
-        let run = try show("--size", "8x8", path, environment: forced)
+        let run = try await show("--size", "8x8", path, environment: forced)
         #expect(run.output.contains("8;2;255;0;0m") && run.output.contains("8;2;0;255;0m"))
-        let graphics = try show(path, environment: ["CLICOLOR_FORCE": "1", "TERM": "xterm-kitty"])
+        let graphics = try await show(path, environment: ["CLICOLOR_FORCE": "1", "TERM": "xterm-kitty"])
         #expect(!graphics.output.contains("\(Self.escape)_G"))
         for refusal in [["NO_COLOR": "1"], ["TERM": "dumb"]] {
-            let plain = try show("--size", "8x8", path, environment: forced.merging(refusal) { $1 })
+            let plain = try await show("--size", "8x8", path, environment: forced.merging(refusal) { $1 })
             #expect(plain.status == 0 && plain.lines.count == 4 && !plain.output.contains(Self.escape))
         }
     }
 
-    @Test func `Where the locale is not UTF-8 the cells are ASCII`() throws {
-        let run = try show("--size", "30x20", Fixtures.path("PNG/photo-rgb.png"), environment: ["LC_ALL": "C"])
+    @Test func `Where the locale is not UTF-8 the cells are ASCII`() async throws {
+        let run = try await show("--size", "30x20", Fixtures.path("PNG/photo-rgb.png"), environment: ["LC_ALL": "C"])
         #expect(run.status == 0 && !run.output.isEmpty && run.output.utf8.allSatisfy { $0 < 128 })
     }
 
-    @Test func `Several pictures come in order, each below its name, and what fails is told`() throws {
+    @Test func `Several pictures come in order, each below its name, and what fails is told`() async throws {
         let (first, second) = (Fixtures.path("PNG/photo-rgb.png"), Fixtures.path("GIF/animated.gif"))
-        let run = try show("--size", "12x4", first, "missing.png", second)
+        let run = try await show("--size", "12x4", first, "missing.png", second)
         #expect(run.status == 1 && run.errors.contains("webimage: missing.png: "))
         #expect(run.lines.count == 2 + 4 + 4)
         #expect(run.lines.first == first && run.lines.dropFirst(5).first == second)

@@ -4,9 +4,9 @@ import Testing
 /// The program where the system gives it hardly any room.
 @Suite struct ThreadShortageTests {
     @Test(arguments: Array(stride(from: 100_000, through: 300_000, by: 20_000)) + [174_080])
-    func `Without room for threads the program says so, and does not wait for any`(kibibytes: Int) throws {
+    func `Without room for threads the program says so, and does not wait for any`(kibibytes: Int) async throws {
         let program = ProgramRun.product("webimage")
-        let run = try ProgramRun(
+        let run = try await ProgramRun.run(
             "/bin/bash",
             ["-c", "ulimit -v \(kibibytes); exec timeout -s KILL 60 '\(program)' --help"]
         )

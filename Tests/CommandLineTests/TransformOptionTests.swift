@@ -11,8 +11,8 @@ import WebImage
     /// 120 × 90.
     private let source = Fixtures.path("PNG/photo-rgb.png")
 
-    private func result(_ words: String...) throws -> Image {
-        let run = try harness.run(["get", source, "-o", "out.png", "--no-cache"] + words)
+    private func result(_ words: String...) async throws -> Image {
+        let run = try await harness.run(["get", source, "-o", "out.png", "--no-cache"] + words)
         #expect(run.status == 0, "\(run.errors)")
         let data = try Data(contentsOf: URL(fileURLWithPath: harness.directory.path("out.png")))
         return try PNGCoder().decode(data, options: ImageDecodeOptions())
@@ -22,7 +22,7 @@ import WebImage
         try PNGCoder().decode(Fixtures.data("PNG/photo-rgb.png"), options: ImageDecodeOptions())
     }
 
-    @Test func `Each option does what the library does`() throws {
+    @Test func `Each option does what the library does`() async throws {
         let image = try original()
         let cases: [([String], any ImageTransformer)] = [
             (["--crop", "5,3,20,10"], CroppingTransformer(rect: ImageRect(x: 5, y: 3, width: 20, height: 10))),
@@ -56,7 +56,7 @@ import WebImage
             (["--hue", "180"], ColorMatrixTransformer(matrix: .hueRotation(.pi))),
         ]
         for (words, transformer) in cases {
-            let run = try harness.run(["get", source, "-o", "out.png", "--no-cache"] + words)
+            let run = try await harness.run(["get", source, "-o", "out.png", "--no-cache"] + words)
             #expect(run.status == 0, "\(run.errors)")
             let data = try Data(contentsOf: URL(fileURLWithPath: harness.directory.path("out.png")))
             let found = try PNGCoder().decode(data, options: ImageDecodeOptions())
@@ -65,46 +65,46 @@ import WebImage
         }
     }
 
-    @Test func `They are applied in the order given`() throws {
+    @Test func `They are applied in the order given`() async throws {
         let image = try original()
-        let cropFirst = try result("--crop", "0,0,20,10", "--rotate", "90", "--flip", "h")
+        let cropFirst = try await result("--crop", "0,0,20,10", "--rotate", "90", "--flip", "h")
         let wanted = try image.cropped(to: ImageRect(x: 0, y: 0, width: 20, height: 10)).rotated(by: .pi / 2)
             .flipped(horizontally: true, vertically: false)
         #expect(cropFirst.premultipliedPixels == wanted.premultipliedPixels)
-        let turnFirst = try result("--rotate", "90", "--crop", "0,0,20,10")
+        let turnFirst = try await result("--rotate", "90", "--crop", "0,0,20,10")
         let other = try image.rotated(by: .pi / 2).cropped(to: ImageRect(x: 0, y: 0, width: 20, height: 10))
         #expect(turnFirst.premultipliedPixels == other.premultipliedPixels)
     }
 
-    @Test func `A thumbnail after another option is one of its result`() throws {
-        let before = try result("--thumbnail", "20x20", "--crop", "0,0,10,10")
+    @Test func `A thumbnail after another option is one of its result`() async throws {
+        let before = try await result("--thumbnail", "20x20", "--crop", "0,0,10,10")
         #expect([before.pixelWidth, before.pixelHeight] == [10, 10])
-        let after = try result("--crop", "0,0,40,30", "--thumbnail", "20x20")
+        let after = try await result("--crop", "0,0,40,30", "--thumbnail", "20x20")
         #expect([after.pixelWidth, after.pixelHeight] == [20, 15])
-        let never = try result("--crop", "0,0,10,10", "--thumbnail", "20x20")
+        let never = try await result("--crop", "0,0,10,10", "--thumbnail", "20x20")
         #expect([never.pixelWidth, never.pixelHeight] == [10, 10], "never bigger")
-        let twice = try result("--thumbnail", "40x40", "--thumbnail", "20x20")
+        let twice = try await result("--thumbnail", "40x40", "--thumbnail", "20x20")
         #expect([twice.pixelWidth, twice.pixelHeight] == [20, 15])
     }
 
-    @Test func `Lengths are pixels, also of a picture for screens of double density`() throws {
+    @Test func `Lengths are pixels, also of a picture for screens of double density`() async throws {
         let path = harness.directory.path("photo@2x.png")
         try Data(contentsOf: URL(fileURLWithPath: source)).write(to: URL(fileURLWithPath: path))
-        let run = try harness.run("get", path, "--crop", "0,0,12,9", "-o", "out.png", "--json")
+        let run = try await harness.run("get", path, "--crop", "0,0,12,9", "-o", "out.png", "--json")
         let line = try #require(try CommandLineHarness.objects(run).first)
         #expect(line.width == 12 && line.height == 9)
     }
 
-    @Test func `A crop outside of a picture fails that source alone`() throws {
+    @Test func `A crop outside of a picture fails that source alone`() async throws {
         let small = Fixtures.path("JPEG/gray.jpg")
-        let run = try harness.run("get", source, small, "--crop", "100,70,5,5", "-o", "all", "--no-cache")
+        let run = try await harness.run("get", source, small, "--crop", "100,70,5,5", "-o", "all", "--no-cache")
         #expect(run.status == 1)
         #expect(run.errors.contains("gray.jpg") && run.errors.contains("outside"))
         #expect(run.lines.count == 1)
     }
 
-    @Test func `Corners that are cut off are put on the background in JPEG`() throws {
-        let run = try harness.run(
+    @Test func `Corners that are cut off are put on the background in JPEG`() async throws {
+        let run = try await harness.run(
             "get",
             source,
             "--round",
@@ -136,14 +136,14 @@ import WebImage
             ["--saturation", ""], ["--hue", "red"], ["--resize", "0x3"], ["--resize", "3x4:odd"],
         ]
     )
-    func nonsense(words: [String]) throws {
-        let run = try harness.run(["get", source] + words)
+    func nonsense(words: [String]) async throws {
+        let run = try await harness.run(["get", source] + words)
         #expect(run.status == 64)
         #expect(run.errors.contains(words[0]) && run.output.isEmpty)
     }
 
-    @Test func `The help names them all`() throws {
-        let help = try harness.run("get", "--help").output
+    @Test func `The help names them all`() async throws {
+        let help = try await harness.run("get", "--help").output
         for name in ["crop", "rotate", "flip", "round", "blur", "tint", "grayscale", "sepia", "invert", "hue"] {
             #expect(help.contains("--\(name)"))
         }

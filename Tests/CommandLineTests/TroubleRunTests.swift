@@ -67,7 +67,8 @@ import Testing
         #expect(seconds < .seconds(3 * Self.timeout + 15), "\(seconds)")
     }
 
-    @Test func `A list of every trouble costs little memory and time, and the good pictures in it arrive`() throws {
+    @Test func `A list of every trouble costs little memory and time, and the good pictures in it arrive`() async throws
+    {
         let (server, dead) = (try Self.server(), try ReservedPort())
         // The costly ones come several times, one after the other: what one leaves behind would show at the next.
         let costly = (0..<3).flatMap { ["/endless.jpg?\($0)", "/bomb.png?\($0)"] }.map { server.url($0).absoluteString }
@@ -76,7 +77,7 @@ import Testing
         let words = [
             "prefetch", "-", "-j", "1", "--json", "--timeout", "\(Self.timeout)", "--cache-dir", harness.cache,
         ]
-        let run = try harness.run(words, input: list.joined(separator: "\n"), measuresMemory: true)
+        let run = try await harness.run(words, input: list.joined(separator: "\n"), measuresMemory: true)
         expectModest(run, since: start)
         #expect(run.status == 1)
         #expect(run.errors.isEmpty)
@@ -92,18 +93,18 @@ import Testing
         }
         #expect(lines.first { $0.source?.hasSuffix("/dead.jpg") == true }?.error?.code == Self.deadPortCode)
         let stats = try CommandLineHarness.objects(
-            harness.run("cache", "stats", "--json", "--cache-dir", harness.cache)
+            await harness.run("cache", "stats", "--json", "--cache-dir", harness.cache)
         )
         #expect(stats.first?.entries == Self.goodCount, "nothing bad is kept")
     }
 
     @Test func `Files of the good pictures are written between all the bad ones, which are named with their cause`()
-        throws
+        async throws
     {
         let (server, dead) = (try Self.server(), try ReservedPort())
         let list = Self.list(server, dead)
         let start = ContinuousClock.now
-        let run = try harness.run(
+        let run = try await harness.run(
             ["get"] + list + ["-o", "all", "--no-cache", "--thumbnail", "30x30", "--timeout", "\(Self.timeout)"],
             measuresMemory: true
         )

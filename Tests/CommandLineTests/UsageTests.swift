@@ -43,30 +43,30 @@ import Testing
             (["show", "a", "--json"], "unknown option --json"), (["show", "a", "--symbols=1"], "takes no value"),
         ] as [([String], String)]
     )
-    func nonsense(words: [String], message: String) throws {
-        let run = try harness.run(words)
+    func nonsense(words: [String], message: String) async throws {
+        let run = try await harness.run(words)
         #expect(run.status == 64)
         #expect(run.errors.contains(message))
         #expect(run.output.isEmpty)
     }
 
     @Test(arguments: ["get", "identify", "show", "prefetch", "cache"])
-    func `Every command has a help text`(command: String) throws {
+    func `Every command has a help text`(command: String) async throws {
         for words in [[command, "--help"], [command, "-h"], ["help", command]] {
-            let run = try harness.run(words)
+            let run = try await harness.run(words)
             #expect(run.status == 0)
             #expect(run.output.contains("Usage: webimage \(command)"))
             #expect(run.output.split(separator: "\n").allSatisfy { $0.count <= 120 })
         }
     }
 
-    @Test func `The program tells its commands and its version`() throws {
-        #expect(try harness.run("--help").output.contains("prefetch"))
-        #expect(try harness.run("--version").output.hasPrefix("webimage "))
+    @Test func `The program tells its commands and its version`() async throws {
+        #expect(try await harness.run("--help").output.contains("prefetch"))
+        #expect(try await harness.run("--version").output.hasPrefix("webimage "))
     }
 
-    @Test func `Words after two dashes are sources, whatever they look like`() throws {
-        let run = try harness.run("get", "--", "--thumbnail")
+    @Test func `Words after two dashes are sources, whatever they look like`() async throws {
+        let run = try await harness.run("get", "--", "--thumbnail")
         #expect(run.status == 1)
         #expect(run.errors.contains("--thumbnail: "))
     }
