@@ -48,7 +48,7 @@ final class Gallery {
         }
         loader.placeholder = { _ in .icon(name: "image-loading-symbolic") }
         loader.completed = { [weak self] position, result in self?.loadEnded(position, result) }
-        let selection = gtk_no_selection_new(OpaquePointer(model))
+        let selection = gtk_no_selection_new(model)
         let grid = gtk_grid_view_new(selection, loader.makeFactory(cellWidth: 160, cellHeight: 120))
         gtk_grid_view_set_max_columns(OpaquePointer(grid), 12)
         return grid
