@@ -7,7 +7,7 @@ import Testing
     private let folder = TemporaryDirectory()
 
     private func write(_ text: String, to name: String) throws {
-        let url = folder.url.appending(path: name)
+        let url = URL(filePath: folder.path(name))
         try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data(text.utf8).write(to: url)
     }
