@@ -29,7 +29,10 @@ struct Arguments {
         OptionSpec("--light", "light colour scheme"),
         OptionSpec("--size", value: "WxH", "window size in points (default: 1000x720)"),
         OptionSpec("--cache-dir", value: "DIR", "directory of the disk cache"),
-        OptionSpec("--in-process", "decode JPEG, PNG, GIF, WebP, BMP and icons in this process, with previews while they load"),
+        OptionSpec(
+            "--in-process",
+            "decode JPEG, PNG, GIF, WebP, BMP and icons in this process, with previews while they load"
+        ),
         OptionSpec("--version", "print the version"),
     ]
 

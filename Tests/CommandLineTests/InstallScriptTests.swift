@@ -8,19 +8,15 @@ import Testing
     private let directory = TemporaryDirectory()
     private var root: String { directory.path("root") }
 
-    init() throws {
-        try add(
-            "swift",
-            "case \"$*\" in --version) echo 'Swift version 6.3.1' ;; *--show-bin-path) echo \"${0%/*}\" ;; esac"
+    init() async throws {
+        try await ProgramRun.writeScript(
+            "case \"$*\" in --version) echo 'Swift version 6.3.1' ;; *--show-bin-path) echo \"${0%/*}\" ;; esac",
+            to: directory.path("swift")
         )
         let generate = "case \"$*\" in '--generate commands') printf '%s' \"$COMMANDS\" ;; *) echo \"$*\" ;; esac"
-        for program in ["webimage", "webimage-gallery", "webimage-decoder"] { try add(program, generate) }
-    }
-
-    private func add(_ name: String, _ script: String) throws {
-        let path = directory.path(name)
-        try Data("#!/bin/bash\n\(script)\n".utf8).write(to: URL(fileURLWithPath: path))
-        chmod(path, 0o755)
+        for program in ["webimage", "webimage-gallery", "webimage-decoder"] {
+            try await ProgramRun.writeScript(generate, to: directory.path(program))
+        }
     }
 
     private func install(_ arguments: String...) async throws -> ProgramRun {

@@ -18,22 +18,22 @@ import Testing
     }
 
     /// A machine with everything: Swift as wanted, and Debian, on which the packages named are installed.
-    private func completeMachine(installed: String = "*") throws {
-        try bin.add("swift", "echo 'Swift version 6.3.1 (swift-6.3.1-RELEASE)'")
-        try bin.add("apt-get", "echo \"apt-get $*\" >>\"$0.log\"")
-        try bin.add("dpkg-query", "case \"${!#}\" in \(installed)) printf installed ;; *) exit 1 ;; esac")
-        try bin.add("id", "echo 1000")
+    private func completeMachine(installed: String = "*") async throws {
+        try await bin.add("swift", "echo 'Swift version 6.3.1 (swift-6.3.1-RELEASE)'")
+        try await bin.add("apt-get", "echo \"apt-get $*\" >>\"$0.log\"")
+        try await bin.add("dpkg-query", "case \"${!#}\" in \(installed)) printf installed ;; *) exit 1 ;; esac")
+        try await bin.add("id", "echo 1000")
     }
 
     @Test func `Where all is installed it says nothing and does nothing`() async throws {
-        try completeMachine()
+        try await completeMachine()
         let run = try await setup()
         #expect(run.status == 0 && run.output.isEmpty && run.errors.isEmpty)
         #expect(bin.log(of: "apt-get").isEmpty)
     }
 
     @Test func `Without Swift it says which is needed and where it is to be had`() async throws {
-        try completeMachine()
+        try await completeMachine()
         bin.remove("swift")
         let run = try await setup()
         #expect(run.status == 1 && run.output.isEmpty)
@@ -51,8 +51,8 @@ import Testing
         ]
     )
     func oldSwift(says: String, version: String) async throws {
-        try completeMachine()
-        try bin.add("swift", "echo '\(says)'; echo 'Target: x86_64-unknown-linux-gnu'")
+        try await completeMachine()
+        try await bin.add("swift", "echo '\(says)'; echo 'Target: x86_64-unknown-linux-gnu'")
         let run = try await setup()
         #expect(run.status == 1 && run.output.isEmpty)
         #expect(run.errors == "setup: Swift \(version) is too old: Swift 6.2 or newer is needed\n")
@@ -64,8 +64,8 @@ import Testing
         arguments: ["6.2", "6.2.1-dev", "6.3.1", "6.10", "6.10.2", "7.0", "10.1.2"]
     )
     func newSwift(version: String) async throws {
-        try completeMachine()
-        try bin.add("swift", "echo 'Swift version \(version) (swift-\(version)-RELEASE)'")
+        try await completeMachine()
+        try await bin.add("swift", "echo 'Swift version \(version) (swift-\(version)-RELEASE)'")
         let run = try await setup()
         #expect(run.status == 0 && run.errors.isEmpty)
     }
@@ -75,8 +75,8 @@ import Testing
         arguments: ["exit 1", "echo OpenStack Swift", "echo 'Swift version unknown'"]
     )
     func otherSwift(script: String) async throws {
-        try completeMachine()
-        try bin.add("swift", script)
+        try await completeMachine()
+        try await bin.add("swift", script)
         let run = try await setup()
         #expect(run.status == 1)
         #expect(run.errors.contains("does not say which version it is: Swift 6.2 or newer is needed"))
@@ -84,7 +84,7 @@ import Testing
 
     @Test(arguments: ["apt-get", "dpkg-query"])
     func `On a system that it does not know it says where the list of packages is`(program: String) async throws {
-        try completeMachine()
+        try await completeMachine()
         bin.remove(program)
         let run = try await setup()
         #expect(run.status == 1 && run.output.isEmpty)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func `What is missing is listed on demand, each package once, and nothing is installed`() async throws {
-        try completeMachine(installed: "lib*|g++|python3*|mount|e2fsprogs|ca-certificates|x*|fonts-*|adwaita-*")
+        try await completeMachine(installed: "lib*|g++|python3*|mount|e2fsprogs|ca-certificates|x*|fonts-*|adwaita-*")
         let run = try await setup("--list")
         #expect(run.status == 0 && run.errors.isEmpty)
         #expect(run.lines == ["nginx", "openssl"])
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `Without root and without sudo it says what root is to run`() async throws {
-        try completeMachine(installed: "lib*|g++")
+        try await completeMachine(installed: "lib*|g++")
         let run = try await setup("build", "docs")
         #expect(run.status == 1 && run.output.isEmpty)
         #expect(
@@ -113,9 +113,9 @@ import Testing
     }
 
     @Test func `With sudo it installs what is missing and no more`() async throws {
-        try completeMachine(installed: "lib*|g++")
+        try await completeMachine(installed: "lib*|g++")
         // Stands in for root: what is written to the system goes nowhere.
-        try bin.add("sudo", "shift; case \"$1\" in env) exec \"$@\" ;; *) cat >/dev/null ;; esac")
+        try await bin.add("sudo", "shift; case \"$1\" in env) exec \"$@\" ;; *) cat >/dev/null ;; esac")
         let run = try await setup("build", "docs")
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
         #expect(run.lines == ["Installing 1 packages: python3", "Installed."])
@@ -125,20 +125,20 @@ import Testing
     }
 
     @Test func `A package that not every release has is installed where there is one`() async throws {
-        try completeMachine(installed: "libt*|libc*|libi*|libp*|libg*|libw*|libl*|libxx*|librsvg*|libjpeg*|g++")
-        try bin.add("apt-cache", "case \"${!#}\" in libavif-dev) ;; *) exit 100 ;; esac")
+        try await completeMachine(installed: "libt*|libc*|libi*|libp*|libg*|libw*|libl*|libxx*|librsvg*|libjpeg*|g++")
+        try await bin.add("apt-cache", "case \"${!#}\" in libavif-dev) ;; *) exit 100 ;; esac")
         #expect(try await setup("--list", "build").lines == ["libavif-dev"])
-        try bin.add("apt-cache", "exit 100")
+        try await bin.add("apt-cache", "exit 100")
         #expect(try await setup("build").output.isEmpty)
     }
 
     @Test func `On Fedora the packages have Fedora's names`() async throws {
-        try completeMachine()
+        try await completeMachine()
         bin.remove("apt-get")
         bin.remove("dpkg-query")
-        try bin.add("rpm", "case \"${!#}\" in lib*|gtk4-devel|*-devel) ;; *) exit 1 ;; esac")
-        try bin.add("dnf", "echo \"dnf $*\" >>\"$0.log\"")
-        try bin.add("sudo", "shift; case \"$1\" in env) exec \"$@\" ;; *) cat >/dev/null ;; esac")
+        try await bin.add("rpm", "case \"${!#}\" in lib*|gtk4-devel|*-devel) ;; *) exit 1 ;; esac")
+        try await bin.add("dnf", "echo \"dnf $*\" >>\"$0.log\"")
+        try await bin.add("sudo", "shift; case \"$1\" in env) exec \"$@\" ;; *) cat >/dev/null ;; esac")
         let run = try await setup("build")
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
         #expect(run.lines == ["Installing 1 packages: gcc-c++", "Installed."])
@@ -146,9 +146,9 @@ import Testing
     }
 
     @Test func `When apt-get fails, its words and the command are shown`() async throws {
-        try completeMachine(installed: "lib*")
-        try bin.add("sudo", "shift; case \"$1\" in env) exec \"$@\" ;; *) cat >/dev/null ;; esac")
-        try bin.add("apt-get", "echo 'E: no network' >&2; exit 100")
+        try await completeMachine(installed: "lib*")
+        try await bin.add("sudo", "shift; case \"$1\" in env) exec \"$@\" ;; *) cat >/dev/null ;; esac")
+        try await bin.add("apt-get", "echo 'E: no network' >&2; exit 100")
         let run = try await setup("docs")
         #expect(run.status == 1)
         #expect(run.errors.contains("E: no network") && run.errors.contains("'apt-get update -q' failed"))
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test func `An argument that it does not know is an error, and help is at hand`() async throws {
-        try completeMachine()
+        try await completeMachine()
         let run = try await setup("--bogus")
         #expect(run.status == 1 && run.errors.contains("unknown argument '--bogus'"))
         let help = try await setup("--help")
@@ -179,16 +179,9 @@ private struct ProgramDirectory {
     }
 
     /// A program that runs a script of bash.
-    func add(_ name: String, _ script: String) throws {
+    func add(_ name: String, _ script: String) async throws {
         remove(name)
-        // Another process writes it: a program that a parallel test starts meanwhile would hold the file open, and an open file is not executed.
-        let run = try ProgramRun(
-            "/bin/sh",
-            ["-c", "cat >'\(directory.path(name))'"],
-            input: "#!/bin/bash\n\(script)\n"
-        )
-        #expect(run.status == 0)
-        chmod(directory.path(name), 0o755)
+        try await ProgramRun.writeScript(script, to: directory.path(name))
     }
 
     func remove(_ name: String) { unlink(directory.path(name)) }

@@ -50,6 +50,14 @@ public struct ProgramRun: Sendable {
         }
     }
 
+    /// Writes an executable script for bash. Another process does it: a program that a parallel test starts meanwhile would hold a file of this
+    /// process open, and Linux executes no file that is open for writing.
+    public static func writeScript(_ script: String, to path: String) async throws {
+        let command = "cat >\"$0\" && chmod 755 \"$0\""
+        let run = try await run("/bin/sh", ["-c", command, path], input: "#!/bin/bash\n\(script)\n")
+        guard run.status == 0 else { throw ProgramRunError(program: path, number: EACCES) }
+    }
+
     /// Runs a program to its end, blocking the calling thread.
     ///
     /// - Parameters:
