@@ -13,7 +13,7 @@ extension FuzzTarget {
     static let formats: [FuzzTarget] = [
         FuzzTarget(
             name: "format",
-            summary: "tells the format; all coders behind the sniffer, in pieces too",
+            summary: "format detection; all coders behind it, in pieces too",
             longestInput: 8 << 10,
             dictionary: "formats",
             fixtures: allFixtures,
