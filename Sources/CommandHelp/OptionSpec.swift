@@ -18,10 +18,10 @@ package struct OptionSpec: Sendable {
     /// The option that every program and command has.
     package static let help = OptionSpec("--help", short: "-h", "print this help")
 
-    /// Its names, the short one first.
+    /// The names of the option, the short one first.
     package var names: [String] { (short.map { [$0] } ?? []) + [name] }
 
-    /// Options as lines of a help text, with descriptions that start at the same column.
+    /// Returns options as lines of a help text, with descriptions that start at the same column.
     package static func listing(_ options: [OptionSpec], width: Int = 30) -> String {
         options.map { option in
             let names = (option.short.map { "\($0), " } ?? "    ") + option.name + (option.value.map { " \($0)" } ?? "")
@@ -32,7 +32,7 @@ package struct OptionSpec: Sendable {
         }.joined()
     }
 
-    /// What a shell can complete of an option's value.
+    /// The kind of an option's value that a shell can complete.
     enum Value: Equatable {
         case none
         case text
@@ -41,7 +41,7 @@ package struct OptionSpec: Sendable {
         case words([String])
     }
 
-    /// The kind of value, by its placeholder: `FILE`, `DIR`, or words such as `high|fast`; `words` are for options whose placeholder says less.
+    /// Returns the kind of value by its placeholder: `FILE`, `DIR`, or words such as `high|fast`; `words` has the values of other options.
     func value(words: [String: [String]]) -> Value {
         guard let value else { return .none }
         if let words = words[name] { return .words(words) }

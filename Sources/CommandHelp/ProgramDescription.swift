@@ -5,12 +5,12 @@ package enum Release {
     package static let date = "2026-11-26"
 }
 
-/// What a program's manual pages and shell completions are made of. `--help` prints the same options.
+/// The contents of a program's manual pages and shell completions. `--help` prints the same options.
 package struct ProgramDescription: Sendable {
     package var name: String
-    /// What follows the name in the first line of the manual page.
+    /// The text after the name in the first line of the manual page.
     package var title: String
-    /// What follows the name on the command line.
+    /// The text after the name on the command line.
     package var usage: String
     /// Paragraphs.
     package var description: [String]
@@ -20,7 +20,7 @@ package struct ProgramDescription: Sendable {
     package var words: [String: [String]] = [:]
     package var sections: [ManualSection] = []
     package var examples: [ManualItem] = []
-    /// Pages of other programs, as "curl(1)".
+    /// Pages of other programs, such as "curl(1)".
     package var seeAlso: [String] = []
 
     package init(
@@ -37,7 +37,7 @@ package struct ProgramDescription: Sendable {
         self.options = options + [.help]
     }
 
-    /// Words of a placeholder or usage such as `high|fast`; empty if these are no literal words.
+    /// Returns the words of a placeholder or usage such as `high|fast`; empty if it does not consist of literal words.
     static func choices(_ text: String) -> [String] {
         let words = text.split(separator: "|", omittingEmptySubsequences: false)
         guard words.count > 1, words.allSatisfy({ !$0.isEmpty && $0.allSatisfy { $0.isASCII && $0.isLowercase } })
@@ -45,8 +45,8 @@ package struct ProgramDescription: Sendable {
         return words.map(String.init)
     }
 
-    /// What `--generate` prints, or nil when it does not know the word: `bash`, `zsh` or `fish` for the completion of a shell, `man` for the
-    /// manual page, `man COMMAND` for that of a command, `commands` for their names.
+    /// Returns the output of `--generate`; nil for unknown words. `bash`, `zsh` or `fish` generate the completion of a shell, `man` the manual
+    /// page, `man COMMAND` the page of a command, and `commands` the names of the commands.
     package func generate(_ words: [String]) -> String? {
         switch words.first {
         case "bash" where words.count == 1: bashCompletion
@@ -74,7 +74,7 @@ package struct CommandDescription: Sendable {
         self.options = options + [.help]
     }
 
-    /// What the first argument may be, if the usage starts with such words; else arguments are files.
+    /// The possible first arguments, if the usage starts with literal words; empty if the arguments are files.
     var actions: [String] { ProgramDescription.choices(String(usage.prefix { $0 != " " })) }
 
     /// The summary on one line.
@@ -107,7 +107,7 @@ package struct ManualItem: Sendable {
 }
 
 extension String {
-    /// The words on lines of at most so many characters.
+    /// Returns the words on lines of at most `width` characters.
     package func wrapped(to width: Int) -> String {
         var lines = [""]
         for word in split(whereSeparator: \.isWhitespace) {

@@ -20,7 +20,7 @@ enum CacheCommand: Command {
             OptionSpec(
                 "--max-size",
                 value: "BYTES",
-                "for trim: above this size, remove the oldest until half is left (500M, 2GiB)"
+                "for trim: above this size, remove the oldest until half of it is left (500M, 2GiB)"
             ),
             OptionSpec("--remove", "for verify: remove damaged entries"),
         ] + CommonOptions.cacheSpecs

@@ -81,7 +81,7 @@ enum Program {
         var text = "\(introduction)\n\nUsage: webimage <command> [options] …\n\nCommands:\n"
         for command in commands { text += "  \(padded(command.name, 10)) \(command.summary)\n" }
         text += "\nSee 'webimage <command> --help' for the options of a command.\n\(sources)\n"
-        return text + "Exit status: 0 success, 1 at least one source failed, 64 invalid command line.\n"
+        return text + "Exit status: 0 success, 1 at least one source failed, 64 invalid command line, 71 no threads.\n"
     }
 
     private static func help(for command: any Command.Type) -> String {

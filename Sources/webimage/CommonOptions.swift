@@ -57,7 +57,7 @@ struct CommonOptions: Sendable {
         OptionSpec(
             "--memory-budget",
             value: "BYTES",
-            "memory limit of decoded images, such as 512M; others wait or are scaled down"
+            "memory limit of decoded images (512M); at the limit, images wait or are scaled down"
         )
     ]
 

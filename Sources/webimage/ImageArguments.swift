@@ -13,9 +13,13 @@ struct ImageArguments: Sendable {
                 "--thumbnail",
                 short: "-t",
                 value: "WxH",
-                "scale down to fit W by H pixels (vector images also up); fastest as first option"
+                "scale down to fit W by H pixels (vector images also up); fastest as the first option"
             ),
-            OptionSpec("--scaling", value: "high|fast", "filter for these thumbnails: Lanczos (default) or box"),
+            OptionSpec(
+                "--scaling",
+                value: "high|fast",
+                "filter for thumbnails: Lanczos (high, the default) or box (fast)"
+            ),
         ] + TransformArguments.specs
 
     init(_ arguments: ParsedArguments) throws {
@@ -87,7 +91,7 @@ struct OutputArguments: Sendable {
         OptionSpec(
             "--max-file-size",
             value: "BYTES",
-            "use the best quality that fits this size (200K, 1.5M); an error if none does"
+            "use the best quality whose file fits this size (200K, 1.5M); an error if none does"
         ),
         OptionSpec("--background", value: "#RRGGBB", "background of transparent pixels in JPEG; white by default"),
         OptionSpec("--first-frame", "write only the first frame of an animation"),

@@ -18,7 +18,7 @@ extension Program {
             usage: "<command> [options] …",
             description: [
                 introduction,
-                "\(sources) What is loaded over the network is kept in a cache on disk, and is not loaded again.",
+                "\(sources) Images from the network are kept in a cache on disk, and are not downloaded again.",
                 "Each command has a manual page. 'webimage <command> --help' lists its options, too.",
             ],
             options: [OptionSpec("--version", "print the version")]
@@ -35,15 +35,21 @@ extension Program {
                 "EXIT STATUS",
                 [
                     ManualItem("\(ExitStatus.success)", "All sources were loaded."),
-                    ManualItem("\(ExitStatus.failure)", "Some source failed; standard error has a line for each."),
+                    ManualItem(
+                        "\(ExitStatus.failure)",
+                        "At least one source failed; standard error has a line for each."
+                    ),
                     ManualItem("\(ExitStatus.usage)", "The command line is invalid."),
-                    ManualItem("\(ExitStatus.system)", "The system gives the program no threads."),
+                    ManualItem("\(ExitStatus.system)", "The system could not create threads."),
                 ]
             ),
             ManualSection(
                 "ENVIRONMENT",
                 [
-                    ManualItem("XDG_CACHE_HOME", "The directory of the cache's directory; $HOME/.cache by default."),
+                    ManualItem(
+                        "XDG_CACHE_HOME",
+                        "The parent of the cache directory webimage/; $HOME/.cache by default."
+                    ),
                     ManualItem(
                         "http_proxy, https_proxy, no_proxy",
                         "Proxies, as for curl(1). They are ignored with --untrusted."

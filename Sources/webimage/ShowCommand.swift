@@ -16,9 +16,9 @@ enum ShowCommand: Command {
             ),
             OptionSpec(
                 "--symbols",
-                "draw with characters even if the terminal has sixel, kitty's or iTerm2's graphics"
+                "draw with characters even if the terminal supports sixel, kitty or iTerm2 graphics"
             ),
-            OptionSpec("--loops", value: "N", "loop count of animations; 0 is forever; by default their own"),
+            OptionSpec("--loops", value: "N", "loop count of animations; 0 is forever; by default that of the file"),
             OptionSpec("--first-frame", "show only the first frame of an animation"),
         ] + CommonOptions.loadSpecs.filter { $0.name != "--json" }
 

@@ -1,7 +1,7 @@
 import CWebImageGTK4
 import WebImage
 
-/// Drives a player from the frame clock of its view, and pauses the callbacks while a frame stays for long.
+/// Drives a player from the frame clock of its view, and pauses the callbacks while a frame is shown for a long time.
 @MainActor
 final class FrameClockLink: @MainActor AnimationDisplayLink {
     /// The shortest pause in seconds; a shorter one is not worth it.

@@ -3,7 +3,7 @@ public import FoundationEssentials
 /// One load of one caller.
 ///
 /// Its completion is always called on the callback queue: with the image, an error, or ``WebImageError/Code/cancelled``. It is
-/// called once, unless a result is not ``WebImageResult/isFinal``: then one more call may follow.
+/// called once, unless a result is not ``WebImageResult/isFinal``: then further calls may follow.
 public final class WebImageLoadOperation: WebImageOperation {
     typealias Completion = @Sendable (Result<WebImageResult, WebImageError>) -> Void
 

@@ -11,9 +11,9 @@ extension WebImageManager {
     ///   - options: The behavior of the load.
     ///   - context: Overrides of the manager's components and defaults.
     ///   - progress: Called while bytes arrive, on a background thread.
-    ///   - completion: Called exactly once on the context's callback queue, by default the main thread. With
-    ///     ``WebImageOptions/refreshCached``, a result that is not ``WebImageResult/isFinal`` is followed by one more call if
-    ///     there is a newer image, in order and never concurrently.
+    ///   - completion: Called on the context's callback queue, by default the main thread, with the final result or an error.
+    ///     Results that are not ``WebImageResult/isFinal`` can precede it, in order and never concurrently: previews, and a
+    ///     cached image that is being refreshed. If there is no newer image, that result is the last call.
     /// - Returns: The running load, to cancel it or change its priority.
     @discardableResult
     public func loadImage(

@@ -18,9 +18,9 @@ public struct WebImageResult: Sendable {
     public internal(set) var response: HTTPResponse?
     /// The metrics of the download, if this load had one.
     public internal(set) var metrics: DownloadMetrics?
-    /// False for an image that another call of the completion may follow: a cached one that is being refreshed
-    /// (``WebImageOptions/refreshCached``), and previews of one that is still downloading (``WebImageOptions/progressiveLoad``),
-    /// whose ``ImageMetadata/isIncremental`` is true.
+    /// False for an image after which the completion may be called again: a cached image that is being refreshed
+    /// (``WebImageOptions/refreshCached``, or a ``CachePolicy`` that delivers stale images), and a preview of an image that is
+    /// still downloading (``WebImageOptions/progressiveLoad``), whose ``ImageMetadata/isIncremental`` is true.
     public internal(set) var isFinal = true
     var cacheStatus: CacheStatusDetails?
 
