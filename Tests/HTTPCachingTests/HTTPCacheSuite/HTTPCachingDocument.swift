@@ -37,9 +37,9 @@ enum HTTPCachingDocument {
             in `Tests/HTTPCachingTests/HTTPCacheSuite/Cases`.
 
             A `WebImageManager` with its own downloader and cache runs each case in virtual time, against a loopback server that responds as the
-            case says and counts requests. Each case runs once with the memory cache and once without it, so that the disk decides. It also runs
-            against the decision function alone, without loads. Loads have the option `retryFailed`: without it, a manager does not request a
-            URL again whose bytes were not an image, whatever the policy.
+            case says and counts requests. Each case runs once with the memory cache, once without it so that the disk decides, and once against
+            the decision function without loads. The loads have the option `retryFailed`: without it, a manager does not request a URL again
+            after a response that was not an image, whatever the policy.
 
             The tests write this page (`WEBIMAGE_WRITE_HTTP_CACHING=1 swift test --filter HTTPCacheSuiteTests`), and fail if it differs from
             their results.
