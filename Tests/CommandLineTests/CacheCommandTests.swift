@@ -23,11 +23,11 @@ import Testing
 
     @Test func `Stats and list tell what is there`() async throws {
         let urls = try await fill(3)
-        let stats = try #require(try CommandLineHarness.objects(cache("stats", "--json")).first)
+        let stats = try #require(try CommandLineHarness.objects(await cache("stats", "--json")).first)
         let size = try picture("JPEG/gray.jpg").count
         #expect(stats.entries == 3 && stats.bytes == 3 * size)
         #expect(try await cache("stats").output.contains("3 entries"))
-        let list = try CommandLineHarness.objects(cache("list", "--json"))
+        let list = try CommandLineHarness.objects(await cache("list", "--json"))
         #expect(Set(list.compactMap(\.key)) == Set(urls))
         for entry in list {
             #expect(entry.bytes == size)
@@ -48,14 +48,14 @@ import Testing
         #expect(try [UInt8](Data(contentsOf: URL(fileURLWithPath: path))).starts(with: original))
         let missing = try await cache("path", "http://host/other.jpg")
         #expect(missing.status == 1 && missing.errors.contains("not in the cache"))
-        #expect(try CommandLineHarness.objects(cache("path", urls[0], "--json")).first?.exists == true)
+        #expect(try CommandLineHarness.objects(await cache("path", urls[0], "--json")).first?.exists == true)
     }
 
     @Test func `Remove takes away what is named, and tells what is not there`() async throws {
         let urls = try await fill(2)
         let run = try await cache("remove", urls[0], "http://host/other.jpg")
         #expect(run.status == 1 && run.errors.contains("http://host/other.jpg"))
-        #expect(try CommandLineHarness.objects(cache("list", "--json")).map(\.key) == [urls[1]])
+        #expect(try CommandLineHarness.objects(await cache("list", "--json")).map(\.key) == [urls[1]])
         let json = try await cache("remove", urls[0], urls[1], "--json")
         #expect(json.status == 1 && json.errors.isEmpty)
         #expect(try CommandLineHarness.objects(json).map(\.removed) == [false, true])
@@ -63,18 +63,18 @@ import Testing
 
     @Test func `Trim keeps to age and size, clear leaves nothing`() async throws {
         _ = try await fill(6)
-        #expect(try CommandLineHarness.objects(cache("trim", "--json")).first?.expired == 0)
-        let trimmed = try #require(try CommandLineHarness.objects(cache("trim", "--max-size", "16Ki", "--json")).first)
+        #expect(try CommandLineHarness.objects(await cache("trim", "--json")).first?.expired == 0)
+        let trimmed = try #require(try CommandLineHarness.objects(await cache("trim", "--max-size", "16Ki", "--json")).first)
         #expect((trimmed.trimmed ?? 0) >= 4)
         #expect(
-            try CommandLineHarness.objects(cache("trim", "--max-age", "0", "--json")).first.map {
+            try CommandLineHarness.objects(await cache("trim", "--max-age", "0", "--json")).first.map {
                 ($0.expired ?? 0) > 0
             } == true
         )
-        #expect(try CommandLineHarness.objects(cache("stats", "--json")).first?.entries == 0)
+        #expect(try CommandLineHarness.objects(await cache("stats", "--json")).first?.entries == 0)
         _ = try await fill(2)
         #expect(try await cache("clear").status == 0)
-        #expect(try CommandLineHarness.objects(cache("stats", "--json")).first?.entries == 0)
+        #expect(try CommandLineHarness.objects(await cache("stats", "--json")).first?.entries == 0)
     }
 
     @Test func `Verify finds a damaged entry and takes it away when told to`() async throws {

@@ -25,14 +25,14 @@ import Testing
 
     @Test func `By default a URL is taken to mean one picture for ever`() async throws {
         let server = try server("no-store, no-cache")
-        let lines = try (1...2).map { _ in try await get(server) }
+        let lines = try await (1...2).asyncMap { _ in try await get(server) }
         #expect(lines.map(\.cacheType) == ["none", "disk"] && server.requestCount() == 1)
         #expect(lines.allSatisfy { $0.stale == false && $0.ageSeconds == nil })
     }
 
     @Test func `What the server calls fresh is not asked for by the next process`() async throws {
         let server = try server("max-age=600")
-        let lines = try (1...2).map { _ in try await get(server, "--cache-policy", "http") }
+        let lines = try await (1...2).asyncMap { _ in try await get(server, "--cache-policy", "http") }
         #expect(lines.map(\.cacheType) == ["none", "disk"] && server.requestCount() == 1)
         #expect(lines[1].stale == false)
         let age = try #require(lines[1].ageSeconds)
@@ -41,7 +41,7 @@ import Testing
 
     @Test func `What the server wants to be asked about is asked about, and not sent again`() async throws {
         let server = try server("no-cache")
-        let lines = try (1...3).map { _ in try await get(server, "--cache-policy", "http") }
+        let lines = try await (1...3).asyncMap { _ in try await get(server, "--cache-policy", "http") }
         #expect(lines.map(\.cacheType) == ["none", "disk", "disk"] && server.requestCount() == 3)
         #expect(server.requests.dropFirst().allSatisfy { $0.header("If-None-Match") == "\"1\"" })
     }
@@ -77,7 +77,7 @@ import Testing
     @Test func `A list is loaded by the policy, too`() async throws {
         let server = try server("max-age=600")
         let words = ["prefetch", server.url("/a.jpg").absoluteString, "--json", "--cache-dir", harness.cache]
-        let lines = try (1...2).map { _ in
+        let lines = try await (1...2).asyncMap { _ in
             try #require(
                 try CommandLineHarness.objects(try await harness.run(words + ["--cache-policy", "http"])).first
             )
@@ -130,7 +130,7 @@ import Testing
                 ? .response(headers: fields + [("ETag", "\"1\"")], body: body)
                 : .response(headers: fields + [("ETag", "\"2\"")], body: newer)
         }
-        let lines = try (1...2).map { _ in try await get(server, "--cache-policy", "http") }
+        let lines = try await (1...2).asyncMap { _ in try await get(server, "--cache-policy", "http") }
         #expect(lines.map(\.stale) == [false, true] && server.requestCount() == 2)
         let last = try await get(server, "--cache-only")
         #expect(last.cacheType == "disk" && last.bytes == newer.count)

@@ -22,12 +22,11 @@ import WebImage
         try Data(contentsOf: URL(fileURLWithPath: directory.path(name)))
     }
 
-    private static func photo() throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(fileURLWithPath: photo))) }
 
     // MARK: CommandLine
 
     @Test func `CommandLine writes a thumbnail, and loads an image only once`() async throws {
-        let photo = try Self.photo()
+        let photo = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.photo)))
         let server = try LoopbackServer { _ in .response(body: photo) }
         for _ in 0..<2 {
             let run = try await run("CommandLine", server.url("/a.webp").absoluteString, "thumbnail.jpg")
@@ -108,7 +107,7 @@ import WebImage
     @Test func `Server makes thumbnails of an image that it loads once, counts, and ends when it is told to`()
         async throws
     {
-        let photo = try Self.photo()
+        let photo = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.photo)))
         let origin = try LoopbackServer { _ in .response(headers: [("Cache-Control", "max-age=3600")], body: photo) }
         let (program, port) = try await startServer(allowing: [origin.port])
         let target = Self.target(origin.url("/a.webp?b=c&d"), "&width=200&height=150")

@@ -144,3 +144,12 @@ public final class Gate: Sendable {
         await state.value { $0.waiting >= count ? true : nil } ?? false
     }
 }
+
+extension Sequence {
+    /// The results of an asynchronous function for each element, one after the other.
+    public func asyncMap<Result>(_ transform: (Element) async throws -> Result) async rethrows -> [Result] {
+        var results: [Result] = []
+        for element in self { results.append(try await transform(element)) }
+        return results
+    }
+}
