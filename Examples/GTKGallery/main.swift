@@ -10,7 +10,7 @@ import WebImageGTK
 final class Gallery {
     private let pattern: String
     private let count = 500
-    /// Ends the program after so many images; nil for never. For tests.
+    /// Ends the program once so many images have loaded or failed; nil for never. For tests.
     private let quitsAfter: Int?
     private let application: UnsafeMutablePointer<GtkApplication>
     private var window: UnsafeMutablePointer<GtkWindow>?

@@ -64,7 +64,9 @@ import Testing
     @Test func `Trim keeps to age and size, clear leaves nothing`() async throws {
         _ = try await fill(6)
         #expect(try CommandLineHarness.objects(await cache("trim", "--json")).first?.expired == 0)
-        let trimmed = try #require(try CommandLineHarness.objects(await cache("trim", "--max-size", "16Ki", "--json")).first)
+        let trimmed = try #require(
+            try CommandLineHarness.objects(await cache("trim", "--max-size", "16Ki", "--json")).first
+        )
         #expect((trimmed.trimmed ?? 0) >= 4)
         #expect(
             try CommandLineHarness.objects(await cache("trim", "--max-age", "0", "--json")).first.map {

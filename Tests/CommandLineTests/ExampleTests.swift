@@ -22,7 +22,6 @@ import WebImage
         try Data(contentsOf: URL(fileURLWithPath: directory.path(name)))
     }
 
-
     // MARK: CommandLine
 
     @Test func `CommandLine writes a thumbnail, and loads an image only once`() async throws {
