@@ -1,11 +1,11 @@
 import FoundationEssentials
 import Glibc
 
-/// What libFuzzer calls. Which target it is, the environment says: the arguments are libFuzzer's.
+/// The functions that libFuzzer calls. The environment selects the target: the arguments are libFuzzer's.
 ///
 /// - `WEBIMAGE_FUZZ_TARGET`: the target's name.
 /// - `WEBIMAGE_FUZZ_LIST`: print all targets and end: name, longest input, seconds, dictionary (or -), summary.
-/// - `WEBIMAGE_FUZZ_SEEDS`: write what a search begins with into this directory, and end.
+/// - `WEBIMAGE_FUZZ_SEEDS`: write the seed corpus into this directory, and end.
 private let chosen: FuzzTarget = {
     if getenv("WEBIMAGE_FUZZ_LIST") != nil {
         for target in FuzzTarget.all {
@@ -40,10 +40,10 @@ private func say(_ words: String) {
     _ = line.withUnsafeBytes { write(errors, $0.baseAddress, $0.count) }
 }
 
-/// Standard error as it was at the beginning: searches close it, as libraries say much about damaged files.
+/// Standard error as it was at the start: searches close it, as libraries print much about damaged files.
 private let errors = dup(STDERR_FILENO)
 
-/// Ends without what libFuzzer does when a target calls `exit`.
+/// Ends without libFuzzer's actions for a target that calls `exit`.
 private func leave(_ status: Int32) -> Never {
     fflush(nil)
     _exit(status)
@@ -60,10 +60,10 @@ public func initialize(
     return 0
 }
 
-/// Called with each input; ends the process over a finding.
+/// Called with each input; ends the process on a finding.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    // The bytes where they are: they lie in a block of their own, and reading past its end is found.
+    // The original bytes: they are in a separate block, and reading past its end is detected.
     let data =
         bytes.map {
             Data(bytesNoCopy: UnsafeMutableRawPointer(mutating: $0), count: count, deallocator: .none)

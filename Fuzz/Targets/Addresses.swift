@@ -22,7 +22,7 @@ extension FuzzTarget {
         ),
         FuzzTarget(
             name: "redirect",
-            summary: "URLs, where a redirect leads, and what goes along",
+            summary: "URLs, redirects, and the fields sent along",
             longestInput: 1024,
             dictionary: "url",
             seeds: {
@@ -53,7 +53,7 @@ extension FuzzTarget {
         }
     }
 
-    /// - Throws: an encoding failure with the finding.
+    /// - Throws: An encoding failure with the finding.
     private static func checkContent(_ url: DataURL, _ text: String, _ limit: Int) throws(WebImageError) {
         guard url.data.count <= limit else {
             throw WebImageError(.encodingFailed, "\(url.data.count) bytes are decoded within a limit of \(limit)")
@@ -94,31 +94,31 @@ extension FuzzTarget {
         if problem == nil {
             let key = HostKey(url)
             try must(key != nil, "a URL that can be sent has no host: \(url)")
-            try must(key == URL(string: url.absoluteString).flatMap { HostKey($0) }, "a host depends on who reads it")
+            try must(key == URL(string: url.absoluteString).flatMap { HostKey($0) }, "a host depends on the parser")
             try must(address.utf8.allSatisfy { $0 > 32 && $0 != 127 }, "an address has a control character: \(address)")
             try checkHost(of: url, address)
         }
-        // Where a name is written out it must not end elsewhere.
+        // A written name must not end elsewhere.
         guard address != url.absoluteString, let written = URL(string: address) else { return }
         try must(written.port == url.port && written.path == url.path, "\(written) is another address than \(url)")
-        // What is not ASCII is written by other rules then.
+        // Text outside ASCII is written by other rules then.
         guard let host = url.host(percentEncoded: false), host.utf8.allSatisfy({ $0 < 0x80 }) else { return }
         try must(written.host(percentEncoded: false) == host, "an address leads to \(written) and not to \(url)")
     }
 
-    /// Whoever decides about a host must decide about the one that libcurl connects to.
+    /// The decision about a host must concern the one that libcurl connects to.
     private static func checkHost(of url: URL, _ address: String) throws(FuzzFinding) {
         guard let found = host(address), let name = url.host(percentEncoded: false) else { return }
-        // With a user's name in it the address stays as it is, and libcurl asks the same library.
+        // With a user name the address is unchanged, and libcurl uses the same library.
         let (asked, decided) = (lookedUp(found), lookedUp(name))
-        // Numbers have many spellings, which libcurl makes one of.
+        // Numbers have many spellings, which libcurl normalizes.
         guard !asked.contains(":"), !asked.allSatisfy({ $0.isNumber || $0 == "." }) else { return }
         try must(asked == decided, "libcurl would ask \(asked), and not \(decided), for \(address)")
     }
 
     private static func lookedUp(_ name: String) -> String { (InternationalName.ascii(name) ?? name).lowercased() }
 
-    /// The host that libcurl finds in an address; nil when it refuses it.
+    /// The host that libcurl parses from an address; nil when it refuses it.
     private static func host(_ address: String) -> String? {
         guard let handle = curl_url() else { return nil }
         defer { curl_url_cleanup(handle) }

@@ -5,9 +5,9 @@ import WebImage
 
 @testable import WebImageCache
 
-/// A file of the cache as somebody else left it.
+/// A file of the cache with arbitrary contents.
 enum EntryCheck {
-    /// Reads the bytes as they are, and with the hashes made right, which would keep all others out.
+    /// Reads the bytes unchanged, and with corrected hashes, without which all others would be refused.
     static func run(_ data: Data) throws(FuzzFinding) {
         try read(data)
         if let mended = mended([UInt8](data)) { try read(mended) }
@@ -20,14 +20,14 @@ enum EntryCheck {
     private static func read(_ data: Data) throws(FuzzFinding) {
         guard let entry = try load(data) else { return }
         let footer = entry.footer
-        try must(footer.bodyLength >= 0 && footer.bodyLength <= data.count, "a picture reaches beyond its file")
+        try must(footer.bodyLength >= 0 && footer.bodyLength <= data.count, "an image reaches beyond its file")
         try must(footer.bodyLength + footer.trailerLength == data.count, "the parts are not the file")
-        try must(entry.data == data.prefix(footer.bodyLength), "the picture's bytes are others")
+        try must(entry.data == data.prefix(footer.bodyLength), "the image's bytes differ")
         let content = entry.content
         let trailer = entry.trailer
-        // Two records of a kind are not written by us; of such a file only that it is read is asked.
+        // We do not write two records of a kind; such a file only has to be readable.
         guard Set(trailer.records.map(\.tag)).count == trailer.records.count else { return }
-        try must(trailer.extendedData == content.extendedData, "extended data depend on who reads them")
+        try must(trailer.extendedData == content.extendedData, "extended data depends on the reader")
         guard let tail = trailer.encoded(bodyLength: footer.bodyLength, bodyHash: footer.bodyHash) else {
             throw FuzzFinding("a trailer that was read is not written")
         }
@@ -51,8 +51,8 @@ enum EntryCheck {
         }
         guard case .entry(let entry, _) = reader.read(path, key: nil, mapped: data.count % 2 == 1) else { return nil }
         guard let alone else { throw FuzzFinding("a trailer is there for only one of two readers") }
-        try must(alone.trailer.key == entry.trailer.key, "a key depends on who reads it")
-        try must(alone.response == entry.found.response, "a slot depends on who reads it")
+        try must(alone.trailer.key == entry.trailer.key, "a key depends on the reader")
+        try must(alone.response == entry.found.response, "a slot depends on the reader")
         return entry
     }
 
@@ -63,7 +63,7 @@ enum EntryCheck {
         return data.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) } == data.count
     }
 
-    /// The same with lengths that fit the file and all hashes right; nil when there is no room for a footer.
+    /// The same with lengths that fit the file and correct hashes; nil when there is no space for a footer.
     private static func mended(_ file: [UInt8]) -> Data? {
         var file = file
         let footer = file.count - EntryTrailer.footerSize

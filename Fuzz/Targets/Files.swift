@@ -6,7 +6,7 @@ import WebImage
 @testable import WebImageHTTP
 @testable import WebImageModel
 
-/// Files of the disk cache and of downloads that broke off: another process, or a broken disk, may have written them.
+/// Files of the disk cache and of interrupted downloads: another process, or a broken disk, may have written them.
 extension FuzzTarget {
     static let files: [FuzzTarget] = [
         FuzzTarget(
@@ -56,7 +56,7 @@ extension FuzzTarget {
         return seeds
     }
 
-    /// Lines as they are stored with pictures.
+    /// Lines as they are stored with images.
     private static let recordSeeds = [
         "etag: \"abc\"\nlast-modified: Sun, 06 Nov 1994 08:49:37 GMT\nx-received-hash: 0123456789abcdef\n",
         """
@@ -85,7 +85,7 @@ extension FuzzTarget {
         lines.validators = validators
         try must(lines.validators == validators, "validators are others once they were set")
         try must(ResponseLines(lines.bytes).validators == validators, "validators that were set are not read")
-        try must(lines.mayChange == (validators?.mayChange ?? lines.mayChange), "what may change is told in two ways")
+        try must(lines.mayChange == (validators?.mayChange ?? lines.mayChange), "mutable metadata is given twice")
     }
 
     private static func checkRecord(_ record: HTTPCacheRecord?) throws(FuzzFinding) {

@@ -8,7 +8,7 @@ import WebImageFormats
 @testable import WebImageHEIF
 @testable import WebImageSVG
 
-/// What is read of files before a C library sees them.
+/// The parsers of files that run before a C library.
 extension FuzzTarget {
     static let formats: [FuzzTarget] = [
         FuzzTarget(
@@ -48,7 +48,7 @@ extension FuzzTarget {
         ),
         FuzzTarget(
             name: "thumbhash",
-            summary: "ThumbHash: bytes, Base64, picture",
+            summary: "ThumbHash: bytes, Base64, image",
             longestInput: 128,
             seeds: {
                 [
@@ -65,7 +65,7 @@ extension FuzzTarget {
 
     private static let manager: ImageCodersManager = {
         let manager = ImageCodersManager()
-        // Workers are no part of what is searched.
+        // Workers are not searched.
         manager.add(SVGCoder(maximumInProcessByteCount: .max))
         WebImageFormats.registerAll(in: manager)
         return manager
@@ -77,14 +77,14 @@ extension FuzzTarget {
         try must(ImageFormat(detecting: alone.dropFirst()) == format, "the format depends on where the bytes lie")
         let takers = manager.coders.filter { $0.canDecode(data) }
         try must(takers.count <= 1, "\(takers.count) coders take the same bytes")
-        try must(takers.isEmpty || format != .undefined, "a coder takes what has no format")
+        try must(takers.isEmpty || format != .undefined, "a coder accepts data without a format")
         let text = data.prefix(200).text
         for named in [ImageFormat(mimeType: text), ImageFormat(fileExtension: text), ImageFormat(typeIdentifier: text)]
         {
             guard named != .undefined, named != .raw else { continue }
             try must(ImageFormat(mimeType: named.mimeType) == named, "a format's own type is of another one")
         }
-        var check = PictureCheck(manager, data)
+        var check = ImageCheck(manager, data)
         try check.run()
     }
 
@@ -96,7 +96,7 @@ extension FuzzTarget {
                 var left = 2000
                 try walk(ISOBox.boxes(in: reader, 0..<bytes.count), reader, 0..<bytes.count, depth: 0, &left)
                 if let pictures = try? ISOImages(reader, types: types) { try check(pictures, reader) }
-                _ = try? HEIFImages(bytes, PictureCheck.limits)
+                _ = try? HEIFImages(bytes, ImageCheck.limits)
                 let times = AVIFTimetable(reader, frameCount: 20)
                 try must(times.durations.count == 20 && times.loopCount >= 0, "not a time for each frame")
                 try must(times.durations.allSatisfy { $0.isFinite && $0 > 0 }, "a frame has no time")
@@ -131,26 +131,26 @@ extension FuzzTarget {
         var byteCount = 0
         for sample in pictures.samples {
             for range in sample.ranges {
-                try must(range.lowerBound >= 0 && range.upperBound <= reader.count, "a picture lies outside the file")
+                try must(range.lowerBound >= 0 && range.upperBound <= reader.count, "an image lies outside the file")
                 byteCount += range.count
             }
             var found: [BitstreamHeader] = []
             try? pictures.withBytes(of: sample) {
                 found = AV1Sequence.pictures(in: $0) + HEVCSize.pictures(inUnits: $0)
             }
-            try must(found.allSatisfy { $0.width >= 0 && $0.height >= 0 }, "a picture is smaller than nothing")
+            try must(found.allSatisfy { $0.width >= 0 && $0.height >= 0 }, "an image has a negative size")
             try must(found.allSatisfy { $0.planeByteCount >= 0 }, "planes take less than nothing")
         }
-        try must(byteCount <= 2 * reader.count, "pictures lie over each other")
+        try must(byteCount <= 2 * reader.count, "images overlap")
         for property in pictures.properties { _ = HEIFImages.pictures(in: property, reader) }
     }
 
     private static func checkScreening(_ data: Data) throws(FuzzFinding) {
-        guard let (screened, _) = try? SVGScreening.screened(data, limits: PictureCheck.limits) else { return }
-        try must(screened.count == data.count, "what is left out is not written over, but away")
-        try must(ImageFormat(detecting: screened) == .svg, "a screened document is no document")
-        // What was screened is screened: nothing more is found in it.
-        guard let (again, _) = try? SVGScreening.screened(screened, limits: PictureCheck.limits) else {
+        guard let (screened, _) = try? SVGScreening.screened(data, limits: ImageCheck.limits) else { return }
+        try must(screened.count == data.count, "removed content is deleted instead of overwritten")
+        try must(ImageFormat(detecting: screened) == .svg, "a screened document is not a document")
+        // A screened document passes screening unchanged.
+        guard let (again, _) = try? SVGScreening.screened(screened, limits: ImageCheck.limits) else {
             throw FuzzFinding("a screened document is refused")
         }
         try must(again == screened, "a screened document is changed once more")
@@ -176,7 +176,7 @@ extension FuzzTarget {
             let color = hash.averageColor
             let parts = [color.red, color.green, color.blue, color.alpha]
             try must(parts.allSatisfy { (0...1).contains($0) }, "a mean colour is none: \(color)")
-            guard let image = try? hash.makeImage() else { throw FuzzFinding("a hash makes no picture") }
+            guard let image = try? hash.makeImage() else { throw FuzzFinding("a hash makes no image") }
             try must(max(image.pixelWidth, image.pixelHeight) == 32, "the longer side is not 32")
             if let complaint = image.bitmap.complaint { throw FuzzFinding(complaint) }
         }

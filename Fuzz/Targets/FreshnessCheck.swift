@@ -4,13 +4,13 @@ import WebImage
 @testable import WebImageCache
 @testable import WebImageLoading
 
-/// Answers as a cache sees them: what is kept of them, and what follows at any time.
+/// Responses as a cache sees them: the kept fields, and the decisions at any time.
 enum FreshnessCheck {
     private static let times = [0, 784_111_777, 784_111_900, 1.7e9, -1e9, 1e15]
     private static let policies: [CachePolicy] = [.immutable, .http, .revalidate, .ttl(60), .ttl(-1), .ttl(.nan)]
 
     static func run(_ data: Data) throws(FuzzFinding) {
-        // Two answers, with an empty line between.
+        // Two responses, with an empty line between.
         let heads = split(data)
         guard let url = URL(string: "https://example.com/a.png"), let first = heads.first else { return }
         var response = HTTPResponse(url: url, statusCode: status(first), headers: FuzzTarget.fields(first))
@@ -31,7 +31,7 @@ enum FreshnessCheck {
             for policy in policies {
                 let isStored = HTTPCacheMachine.mayStore(response, request: request, policy: policy)
                 let forbids = record.facts.control.says(.noStore) && policy == .http
-                try must(!(isStored && forbids), "what must not be stored is stored")
+                try must(!(isStored && forbids), "a no-store response is stored")
             }
             guard heads.count > 1 else { continue }
             let notModified = HTTPResponse(url: url, statusCode: 304, headers: FuzzTarget.fields(heads[1]))
@@ -52,10 +52,10 @@ enum FreshnessCheck {
         }
         for now in times {
             let standing = record.cacheStatus(at: now)
-            try must(standing.age >= 0 && !standing.remaining.isNaN, "a picture's age is \(standing.age) s")
+            try must(standing.age >= 0 && !standing.remaining.isNaN, "an image's age is \(standing.age) s")
             try must(standing.lifetime.map { $0 >= 0 } ?? true, "a lifetime is below 0")
             let freshness = record.freshness(now: now)
-            try must(!freshness.isFresh || standing.isFresh, "what is not fresh is said to be")
+            try must(!freshness.isFresh || standing.isFresh, "a stale response is reported as fresh")
             let age = HTTPCacheMachine.delivered(record, url: url, now: now).headers["Age"].flatMap { Int($0) }
             try must(age.map { $0 >= 0 } ?? false, "an age that is delivered is none")
             for policy in policies {
@@ -85,7 +85,7 @@ enum FreshnessCheck {
         }
         guard policy == .http, record.facts.control.says(.noCache) else { return }
         switch decision {
-        case .hit, .serveStale: throw FuzzFinding("what says no-cache serves without a question")
+        case .hit, .serveStale: throw FuzzFinding("a no-cache response is served without revalidation")
         default: break
         }
     }

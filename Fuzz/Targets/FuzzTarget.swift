@@ -1,30 +1,30 @@
 import FoundationEssentials
 import TestSupport
 
-/// A promise that some bytes have broken.
+/// A property that some bytes have violated.
 struct FuzzFinding: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// Fails unless a promise holds.
+/// Fails unless a property holds.
 func must(_ holds: Bool, _ words: @autoclosure () -> String) throws(FuzzFinding) {
     guard holds else { throw FuzzFinding(words()) }
 }
 
-/// Code that reads what strangers wrote, and what must hold whatever they wrote.
+/// Code that parses untrusted data, and the properties that must hold for any data.
 ///
-/// Crashes, overrun memory, allocations without a check and endless loops are found by libFuzzer and the address sanitizer;
-/// `check` finds what is wrong besides. What it does follows from the bytes alone, so that a file of them is the finding.
+/// Crashes, buffer overruns, unlimited allocations and endless loops are found by libFuzzer and the address sanitizer;
+/// `check` finds other errors. Its behaviour follows only from the bytes, so that a file of them is the finding.
 struct FuzzTarget: Sendable {
-    /// Fixtures that a search begins with.
+    /// Fixtures of the seed corpus.
     struct Fixtures: Sendable {
         /// Below the fixtures of the tests.
         var directory: String
-        /// What names end with.
+        /// The suffixes of names.
         var suffix: String
-        /// What names begin with.
+        /// The prefixes of names.
         var prefix = ""
     }
 
@@ -32,7 +32,7 @@ struct FuzzTarget: Sendable {
 
     /// The name on the command line, and of its directories.
     let name: String
-    /// What is tried, as a line of a table.
+    /// The tested code, as a line of a table.
     let summary: String
     /// Bytes of the longest input that is tried.
     var longestInput = 4096
@@ -41,11 +41,11 @@ struct FuzzTarget: Sendable {
     /// A file of Fuzz/Dictionaries, without extension.
     var dictionary: String?
     var fixtures: [Fixtures] = []
-    /// What is made for a start besides.
+    /// Generated seeds.
     var seeds: @Sendable () -> [Data] = { [] }
     let check: Check
 
-    /// What a search begins with: fixtures that are short enough, and what is made.
+    /// The seed corpus: fixtures that are short enough, and generated ones.
     func allSeeds() throws -> [Data] {
         var result = seeds()
         for place in fixtures {
@@ -71,10 +71,10 @@ extension FuzzTarget {
 }
 
 extension Data {
-    /// The bytes as text; what is no UTF-8 becomes replacement characters.
+    /// The bytes as text; invalid UTF-8 becomes replacement characters.
     var text: String { String(decoding: self, as: UTF8.self) }
 
-    /// The bytes up to the first line feed, and those behind it.
+    /// The bytes up to the first line feed, and those after it.
     var halves: (first: Data, second: Data) {
         guard let end = firstIndex(of: 0x0A) else { return (self, Data()) }
         return (Data(self[..<end]), Data(self[index(after: end)...]))

@@ -5,7 +5,7 @@ import WebImage
 @testable import WebImageLoading
 @testable import WebImageModel
 
-/// What servers say.
+/// Responses of servers.
 extension FuzzTarget {
     static let http: [FuzzTarget] = [
         FuzzTarget(
@@ -43,7 +43,7 @@ extension FuzzTarget {
         ),
         FuzzTarget(
             name: "freshness",
-            summary: "records of answers, what a cache decides by them, and 304s",
+            summary: "records of responses, a cache's decisions, and 304s",
             dictionary: "http",
             seeds: { headSeeds.map { Data($0.utf8) } },
             check: { (data) throws(FuzzFinding) in try FreshnessCheck.run(data) }
@@ -97,7 +97,7 @@ extension FuzzTarget {
         """,
     ]
 
-    /// The fields of lines `name: value`, as a transport hands them over.
+    /// The fields of lines `name: value`, as a transport delivers them.
     static func fields(_ data: Data) -> HTTPHeaders {
         var parser = ResponseHeadParser(maximumByteCount: 1 << 20, maximumFieldCount: 1000)
         let start = Data("HTTP/1.1 200\n".utf8)
@@ -111,7 +111,7 @@ extension FuzzTarget {
         let (mostBytes, mostFields) = (1024, 12)
         var parser = ResponseHeadParser(maximumByteCount: mostBytes, maximumFieldCount: mostFields)
         var consumed = 0
-        // An end is part of its line.
+        // A line end is part of its line.
         for line in data.split(separator: 0x0A, omittingEmptySubsequences: false) {
             let line = Data(line + [0x0A])
             consumed += line.count
@@ -129,8 +129,11 @@ extension FuzzTarget {
             try must((0...999).contains(parser.statusCode), "the status is \(parser.statusCode)")
             let texts = fields.flatMap { [$0.name, $0.value] }
             try must(texts.allSatisfy { !$0.utf8.contains(0x0A) }, "a field has a line feed")
-            // What is not UTF-8 becomes three bytes.
-            try must(texts.reduce(0) { $0 + $1.utf8.count } <= 3 * consumed, "fields are longer than what came")
+            // Invalid UTF-8 becomes three bytes.
+            try must(
+                texts.reduce(0) { $0 + $1.utf8.count } <= 3 * consumed,
+                "fields are longer than the received bytes"
+            )
         }
     }
 
@@ -145,7 +148,7 @@ extension FuzzTarget {
         let range = 0...HTTPDirective.longestTime
         try must(times.allSatisfy { $0.map { range.contains($0) } ?? true }, "a time is out of range: \(times)")
         try must(control.maxStale.map { range.contains($0) || $0 == .infinity } ?? true, "max-stale is out of range")
-        // More directives never let a cache do more.
+        // More directives never allow a cache more.
         headers.add(name: "cache-control", value: "max-age=5")
         try must((HTTPCacheControl(headers).maxAge ?? .infinity) <= 5, "a second max-age lets a cache do more")
         try must(control.flags.isSubset(of: HTTPCacheControl(headers).flags), "a directive is lost when one follows")
@@ -164,7 +167,7 @@ extension FuzzTarget {
         let kept = lists.kept
         let keptBytes = kept.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 3 }
         try must(keptBytes <= HTTPHeaders.keptByteCount, "more is kept than may be")
-        try must(kept.fields.allSatisfy { HTTPHeaders.isLine($0.value) }, "what is kept is no line")
+        try must(kept.fields.allSatisfy { HTTPHeaders.isLine($0.value) }, "a kept field is not a line")
         try checkWait(lists)
     }
 
@@ -179,7 +182,7 @@ extension FuzzTarget {
         let text = data.text
         for now in [0, 784_111_777, 1.7e9, 4.1e9, 1e300, -1e300, .infinity, .nan] {
             guard let time = HTTPDate.parse(text, now: now) else { continue }
-            // From the year 0 to 9999, and further only in the form that leaves the century to the present.
+            // From the year 0 to 9999, and beyond only in the form without a century.
             try must(time >= -62_167_219_200 && time <= 253_402_300_800, "a date is \(time) s")
             try must(HTTPDate.parse(" \(text)\t", now: now) == time, "a date changes with blanks around it")
             guard abs(now) < 4e9, text.utf8.contains(UInt8(ascii: "-")) else { continue }

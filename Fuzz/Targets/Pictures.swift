@@ -75,7 +75,7 @@ extension FuzzTarget {
             dictionary: dictionary,
             fixtures: fixtures,
             check: { (data) throws(FuzzFinding) in
-                var check = PictureCheck(coder, data)
+                var check = ImageCheck(coder, data)
                 try check.run()
             }
         )

@@ -43,14 +43,13 @@ import Testing
         #expect(rows.map { $0.prefix(7) } == ["| `gif`", "| `png`"])
     }
 
-    @Test func `Without logs nothing is written, and it says why`() throws {
+    @Test func `Without logs nothing is written, and the reason is printed`() throws {
         let run = try report()
         #expect(run.status == 1 && run.errors.contains("run Scripts/fuzz first"))
         #expect(!FileManager.default.fileExists(atPath: directory.path("Fuzzing.md")))
     }
 
-    @Test func `Arguments that it does not know, and times that are none, are errors before anything is built`() throws
-    {
+    @Test func `Unknown arguments, and invalid times, are errors before anything is built`() throws {
         let unknown = try run("--bogus")
         #expect(unknown.status == 1 && unknown.errors.contains("unknown argument '--bogus'"))
         let time = try run("bmp", "soon")

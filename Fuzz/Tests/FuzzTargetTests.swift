@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// What searches have found and what they begin with, without libFuzzer.
+/// The findings and seeds of searches, without libFuzzer.
 @Suite(.tags(.addressSanitizer)) struct FuzzTargetTests {
     private static let names = FuzzTarget.all.map(\.name)
 
@@ -12,7 +12,7 @@ import WebImage
     private static let directory = Fixtures.path("../../Fuzz")
 
     @Test(arguments: names)
-    func `What a search begins with breaks no promise`(name: String) throws {
+    func `Seeds violate no property`(name: String) throws {
         let target = try #require(FuzzTarget.named(name))
         let seeds = try target.allSeeds()
         #expect(!seeds.isEmpty)
@@ -22,7 +22,7 @@ import WebImage
     }
 
     @Test(arguments: names)
-    func `Damage to what a search begins with breaks no promise`(name: String) throws {
+    func `Damaged seeds violate no property`(name: String) throws {
         let target = try #require(FuzzTarget.named(name))
         var random = SeededGenerator(seed: 16)
         let seeds = try target.allSeeds().filter { !$0.isEmpty }.shuffled(using: &random).prefix(12)
@@ -35,7 +35,7 @@ import WebImage
     }
 
     @Test(arguments: names)
-    func `What a search has found is mended`(name: String) throws {
+    func `Earlier findings are fixed`(name: String) throws {
         let target = try #require(FuzzTarget.named(name))
         let place = "\(Self.directory)/Regressions/\(name)"
         for file in Self.list(place) {
@@ -56,7 +56,7 @@ import WebImage
         }
     }
 
-    @Test func `Nothing is checked of no bytes, and no target stumbles over them`() {
+    @Test func `Empty input needs no check, and no target traps on it`() {
         for target in FuzzTarget.all {
             #expect(throws: Never.self, "\(target.name)") { try target.check(Data()) }
         }
@@ -69,7 +69,7 @@ import WebImage
         #expect(FuzzTarget.named("another") == nil)
     }
 
-    @Test func `Every dictionary is there, is used, and is written as libFuzzer reads it`() throws {
+    @Test func `Every dictionary exists, is used, and has libFuzzer's format`() throws {
         let used = Set(FuzzTarget.all.compactMap(\.dictionary))
         let there = Self.list("\(Self.directory)/Dictionaries").filter { $0.hasSuffix(".dict") }.map { $0.dropLast(5) }
         #expect(Set(there.map(String.init)) == used)
@@ -81,7 +81,7 @@ import WebImage
         }
     }
 
-    /// Whether a line is `name="bytes"` with `\\`, `\"` and `\xAB` in them.
+    /// Returns whether a line is `name="bytes"` with `\\`, `\"` and `\xAB` in it.
     private static func isEntry(_ line: Substring) -> Bool {
         let parts = line.split(separator: "=", maxSplits: 1)
         guard parts.count == 2, parts[0].allSatisfy({ $0.isLetter || $0.isNumber }), parts[1].count > 2,

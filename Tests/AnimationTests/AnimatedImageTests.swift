@@ -7,7 +7,7 @@ import WebImage
 @testable import WebImagePlayer
 @testable import WebImageSupport
 
-/// An animation of numbered frames that counts what is asked of it.
+/// An animation of numbered frames that counts its calls.
 private final class CountingProvider: AnimatedImageProvider {
     let count: Int
     let bad: Set<Int>
@@ -29,7 +29,7 @@ private final class CountingProvider: AnimatedImageProvider {
 }
 
 @Suite struct AnimatedImageTests {
-    @Test func `It shows the first frame, and makes the others when they are asked for`() throws {
+    @Test func `An animated image shows the first frame, and decodes the others on request`() throws {
         let provider = CountingProvider(count: 3)
         let image = try AnimatedImage(provider: provider)
         #expect(provider.requests == [0])
@@ -43,9 +43,7 @@ private final class CountingProvider: AnimatedImageProvider {
         #expect(image.animatedImageData == Data([1]))
     }
 
-    @Test func `Preloaded frames are kept until they are unloaded, and cost what they take, with the encoded bytes`()
-        throws
-    {
+    @Test func `Preloaded frames are kept until they are unloaded, and count with the encoded bytes`() throws {
         let provider = CountingProvider(count: 3)
         let image = try AnimatedImage(provider: provider)
         #expect(!image.isAllFramesLoaded && image.memoryCost == image.image.pixelByteCount + 1)
@@ -60,8 +58,9 @@ private final class CountingProvider: AnimatedImageProvider {
         #expect(provider.requests.count == 5)
     }
 
-    @Test func `When frames have more bytes than the first picture, those count`() throws {
-        // The first frame hides all and is opaque, so that it is decoded as RGB; what is erased after it shows through.
+    @Test func `If frames have more bytes than the first image, those count`() throws {
+        // The first frame covers everything and is opaque, so that it is decoded as RGB; areas erased after it are
+        // transparent.
         var frames = DrawnAnimation.kept(4)
         frames[0] = AnimationFrame(width: 8, height: 4, duration: 0.1, disposal: .background, isOpaque: true)
         var options = ImageDecodeOptions()
@@ -84,7 +83,7 @@ private final class CountingProvider: AnimatedImageProvider {
         #expect(error?.code == .limitExceeded)
     }
 
-    @Test func `A buffer for so many bytes holds as many frames as those have`() throws {
+    @Test func `A buffer of a number of bytes holds the frames that fit into it`() throws {
         let queue = WorkQueue(stepped: "frames")
         let pools = AnimationFramePools(queue: queue)
         var frames = DrawnAnimation.kept(20)
@@ -104,14 +103,14 @@ private final class CountingProvider: AnimatedImageProvider {
         }
     }
 
-    @Test func `When all are preloaded, a frame that is damaged shows the one before it`() throws {
+    @Test func `With all frames preloaded, a damaged frame shows the one before it`() throws {
         let image = try AnimatedImage(provider: CountingProvider(count: 3, bad: [1]))
         try image.preloadAllFrames()
         #expect(try image.frame(at: 1) === (try image.frame(at: 0)))
         #expect(throws: WebImageError.self) { try AnimatedImage(provider: CountingProvider(count: 3, bad: [0])) }
     }
 
-    @Test func `Encoded animations move, and still pictures have one frame`() throws {
+    @Test func `Encoded animations are animated, and still images have one frame`() throws {
         let moving = try AnimatedImage(data: try Fixtures.data("Animation/pillow.gif"))
         #expect(moving.frameCount == 6 && moving.loopCount == 3 && moving.format == .gif)
         #expect(moving.image.metadata.frameCount == 6)
@@ -129,7 +128,7 @@ private final class CountingProvider: AnimatedImageProvider {
         #expect(error?.code == .badImageData)
     }
 
-    @Test func `Preloading more than the limit allows is an error, and keeps nothing`() throws {
+    @Test func `Preloading more than the limit is an error, and keeps nothing`() throws {
         var options = ImageDecodeOptions()
         options.limits.maximumDecodedByteCount = 48 * 36 * 4 + 100
         let image = try AnimatedImage(data: try Fixtures.data("Animation/pillow.gif"), options: options)

@@ -29,7 +29,7 @@ import WebImage
         #expect(players.allSatisfy { $0.currentFrame === players[0].currentFrame })
     }
 
-    @Test func `Two animations have two pools, and a pool goes with its last player`() throws {
+    @Test func `Two animations have two pools, and a pool is released with its last player`() throws {
         let pools = AnimationFramePools(queue: queue)
         let animation = NumberedAnimation(count: 3)
         var first = AnimatedImagePlayer(provider: animation, pools: pools)
@@ -43,7 +43,7 @@ import WebImage
         #expect(animation.requests == [0, 1, 2])
         second = nil
         decode()
-        #expect(pools.count == 1 && animation.releaseCount == 1, "the decoder lets go of its canvas")
+        #expect(pools.count == 1 && animation.releaseCount == 1, "the decoder releases its canvas")
         withExtendedLifetime(other) {}
     }
 
@@ -66,7 +66,7 @@ import WebImage
         if frames >= 20 { #expect(loops == 1) } else { #expect(loops >= 2) }
     }
 
-    @Test func `Frames are decoded in order, each once a loop, when few can be kept`() throws {
+    @Test func `With a small buffer frames are decoded in order, each once per loop`() throws {
         let pools = AnimationFramePools(queue: queue)
         let animation = NumberedAnimation(count: 10)
         let player = try #require(AnimatedImagePlayer(provider: animation, pools: pools))
@@ -80,7 +80,7 @@ import WebImage
         #expect(animation.requests.count <= 57)
     }
 
-    @Test func `Clearing drops all frames of a player that does not play, and playing decodes them again`() throws {
+    @Test func `Clearing drops all frames of a paused player, and playing decodes them again`() throws {
         let pools = AnimationFramePools(queue: queue)
         let animation = NumberedAnimation(count: 3)
         let player = try #require(AnimatedImagePlayer(provider: animation, pools: pools))
@@ -98,7 +98,7 @@ import WebImage
         #expect(player.currentFrame != nil && animation.requests.count == 6)
     }
 
-    @Test func `Clearing while it plays leaves the next frames, and what the next one is made of`() throws {
+    @Test func `Clearing during playback keeps the next frames, and the canvas for the next one`() throws {
         let pools = AnimationFramePools(queue: queue)
         let animation = NumberedAnimation(count: 20)
         let player = try #require(AnimatedImagePlayer(provider: animation, pools: pools))
@@ -117,7 +117,7 @@ import WebImage
         #expect(animation.releaseCount == 0)
     }
 
-    @Test func `Memory pressure drops the frames of all animations, but for the next ones of those that play`() throws {
+    @Test func `Memory pressure drops the frames of all animations, except the next ones of playing ones`() throws {
         let pools = AnimationFramePools(queue: queue)
         let animations = [NumberedAnimation(count: 9), NumberedAnimation(count: 9)]
         let players = animations.compactMap { AnimatedImagePlayer(provider: $0, pools: pools) }
@@ -140,7 +140,7 @@ import WebImage
         for (pool, player) in joined { pools.leave(pool, player: player) }
     }
 
-    @Test func `A paused player holds none but what the limit allows`() throws {
+    @Test func `A paused player holds only the frames that the limit allows`() throws {
         let pools = AnimationFramePools(queue: queue)
         let animation = NumberedAnimation(count: 40)
         let players = (0..<5).compactMap { _ in AnimatedImagePlayer(provider: animation, pools: pools) }
@@ -165,7 +165,7 @@ import WebImage
         #expect(animation.requests.count == count, "nothing is decoded for them")
     }
 
-    @Test func `A pool that goes takes nothing from a new one of the same animation`() throws {
+    @Test func `A released pool takes nothing from a new one of the same animation`() throws {
         let pools = AnimationFramePools(queue: queue)
         let animation = NumberedAnimation(count: 9)
         var former = AnimatedImagePlayer(provider: animation, pools: pools)
@@ -179,7 +179,7 @@ import WebImage
         withExtendedLifetime(former) {}
     }
 
-    @Test func `What was wished for before the player went is not decoded`() throws {
+    @Test func `Frames requested before the player was released are not decoded`() throws {
         let pools = AnimationFramePools(queue: queue)
         let animation = NumberedAnimation(count: 9)
         var player = AnimatedImagePlayer(provider: animation, pools: pools)
@@ -189,7 +189,7 @@ import WebImage
         #expect(animation.requests.isEmpty && player == nil && animation.releaseCount == 1)
     }
 
-    @Test func `Without a size the budget goes by the memory there is`() throws {
+    @Test func `Without a size the buffer depends on the available memory`() throws {
         let directory = TemporaryDirectory()
         let system = SystemMemory(root: directory.path)
         try FileManager.default.createDirectory(atPath: directory.path + "/proc", withIntermediateDirectories: true)
@@ -200,7 +200,7 @@ import WebImage
         try meminfo(1_000_000, 900_000)
         #expect(AnimationBudget.byteCount(0, memory: system) == 204_800_000, "a fifth of all")
         try meminfo(1_000_000, 100_000)
-        #expect(AnimationBudget.byteCount(0, memory: system) == 61_440_000, "three fifths of what is free")
+        #expect(AnimationBudget.byteCount(0, memory: system) == 61_440_000, "three fifths of the free memory")
         let unknown = SystemMemory(root: directory.path + "/nothing")
         #expect(AnimationBudget.byteCount(0, memory: unknown) == 64 << 20)
         #expect(AnimationBudget.byteCount(1, memory: system) == 1)

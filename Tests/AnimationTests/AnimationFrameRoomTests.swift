@@ -9,9 +9,10 @@ import WebImage
 @testable import WebImagePlayer
 @testable import WebImageSupport
 
-/// Frames that play within a budget.
+/// Frames of running animations within a memory budget.
 @Suite struct AnimationFrameRoomTests {
-    /// An animation whose frames take 640 000 bytes each, and its canvas as much; its threads run when the test says so.
+    /// An animation whose frames take 640 000 bytes each, and its canvas as much; its threads run when the test says
+    /// so.
     private struct World {
         let queue = WorkQueue(stepped: "test")
         let budget: DecodedMemoryBudget
@@ -26,7 +27,7 @@ import WebImage
             pool = AnimationFramePool(animation, lane: AnimationLane(animation, queue: queue), budget: budget)
         }
 
-        /// Asks for all there is, for something else.
+        /// Requests all memory for another job.
         func takeAll() {
             let keep: @Sendable (DecodedMemoryBudget.Answer) -> Void = { [others] answer in
                 if case .admitted(let reservation) = answer { others.withLock { $0.append(reservation) } }
@@ -39,7 +40,7 @@ import WebImage
             pool.wish(1, for: indices, isWaiting: isWaiting, byteLimit: 64 << 20)
         }
 
-        /// Ends what was let in.
+        /// Ends the admitted jobs.
         func end() {
             let ended = others.withLock { others in
                 defer { others = [] }
@@ -49,7 +50,7 @@ import WebImage
         }
     }
 
-    @Test func `Room that is awaited for a frame is not asked for any more when nobody needs the frame`() throws {
+    @Test func `A pending reservation is cancelled when nobody needs the frame`() throws {
         let world = try World()
         world.takeAll()
         world.wish([0])
@@ -63,13 +64,13 @@ import WebImage
     }
 
     @Test(arguments: [false, true])
-    func `Room that comes for a frame that nobody needs any more is given back`(isForgotten: Bool) throws {
+    func `A reservation granted for a frame that nobody needs any more is returned`(isForgotten: Bool) throws {
         let world = try World()
         world.takeAll()
         world.wish([0])
         world.queue.runAll()
         world.end()
-        // The answer is there, and the turn of the animation has not come.
+        // The answer has arrived, but the animation has not had its turn.
         #expect(world.budget.usage.inFlightByteCount > 1_000_000)
         if isForgotten { world.pool.forget(1) } else { world.pool.withdraw(1) }
         world.queue.runAll()
@@ -79,7 +80,7 @@ import WebImage
         #expect(world.others.withLock { $0.count } == 1, "others get it")
     }
 
-    @Test func `A frame that becomes urgent while it waits for room comes before others that wait`() throws {
+    @Test func `A frame that becomes urgent while it waits for memory precedes other waiting ones`() throws {
         let world = try World()
         world.takeAll()
         world.takeAll()
@@ -92,13 +93,13 @@ import WebImage
         #expect(world.pool.count == 1 && world.others.withLock { $0.isEmpty })
     }
 
-    @Test func `A frame for which there is no room is passed over, and tried again when it comes round`() throws {
+    @Test func `A frame without memory is skipped, and tried again in the next loop`() throws {
         let world = try World()
         world.budget.byteLimit = 1 << 10
         world.wish([0], isWaiting: true)
         world.queue.runAll()
         #expect(world.pool.contains(0) && world.pool.count == 0 && world.pool.decodedCount == 0)
-        if case .failed = world.pool.use(0) {} else { Issue.record("nobody is to wait for it") }
+        if case .failed = world.pool.use(0) {} else { Issue.record("nothing waits for it") }
         world.budget.byteLimit = 4 << 20
         world.wish([0], isWaiting: true)
         world.queue.runAll()
@@ -106,7 +107,7 @@ import WebImage
         if case .there = world.pool.use(0) {} else { Issue.record("there was room") }
     }
 
-    @Test func `What the decoder keeps counts once, and goes with it`() throws {
+    @Test func `The decoder's canvas counts once, and is released with it`() throws {
         var world: World? = try World()
         let budget = try #require(world).budget
         world?.wish([0])
@@ -121,7 +122,7 @@ import WebImage
         #expect(budget.usage.heldByteCount == 0)
     }
 
-    @Test func `Frames that are in memory need no room`() throws {
+    @Test func `Frames in memory need no reservation`() throws {
         let image = Image(bitmap: try .allocate(width: 400, height: 400, pixelFormat: .bgra8Premultiplied))
         let frames = (0..<3).map { _ in ImageFrame(image: image, duration: 0.1) }
         let sequence = try #require(ImageFrameSequence(frames: frames))
@@ -129,7 +130,7 @@ import WebImage
         #expect(try AnimatedImage(provider: sequence).frameNeed() == .nothing)
     }
 
-    @Test func `Frames of an animation that does not tell are taken for pictures drawn on a canvas`() throws {
+    @Test func `Frames of an animation without a cost estimate count as drawn on a canvas`() throws {
         let still = Image(bitmap: try .allocate(width: 100, height: 100, pixelFormat: .rgb8))
         let need = AnimatedImage(provider: NumberedAnimation(count: 3), first: still).frameNeed()
         #expect(need.outputByteCount == 30_000 && need.keptByteCount >= 30_000)

@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImagePlayer
 @testable import WebImageSupport
 
-/// How frames get their turns: among pools of one decoder, among animations, and beside loads.
+/// Scheduling of frames: among pools of one decoder, among animations, and beside loads.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct AnimationLaneTests {
     private let queue = WorkQueue(stepped: "frames")
 
@@ -40,7 +40,7 @@ import WebImage
         #expect(joined.map { $0.pool.count } == [4, 4, 4])
     }
 
-    @Test func `Who waits for a frame comes before those who decode ahead, also in another animation`() throws {
+    @Test func `A frame that is due precedes frames decoded ahead, also of another animation`() throws {
         let pools = AnimationFramePools(queue: queue)
         let animations = [NumberedAnimation(count: 30), NumberedAnimation(count: 30)]
         let joined = animations.map { pools.join($0) }
@@ -56,7 +56,7 @@ import WebImage
         #expect(animations.map(\.requests) == [[0, 1, 2, 3, 4], [0, 7, 8]])
     }
 
-    @Test func `A job that waits becomes more urgent with what it is for`() throws {
+    @Test func `A waiting job gets the priority of its most urgent frame`() throws {
         let pools = AnimationFramePools(queue: queue)
         let animations = [NumberedAnimation(count: 30), NumberedAnimation(count: 30)]
         let joined = animations.map { pools.join($0) }
@@ -67,7 +67,7 @@ import WebImage
         #expect(animations.map(\.requests) == [[], [5]])
     }
 
-    @Test func `Animations with no end of frames do not keep loads from being decoded, nor loads them`() async throws {
+    @Test func `Endless animations do not starve loads, nor loads animations`() async throws {
         let gate = Gate()
         defer { gate.open() }
         let blocked = try (0..<2 * CodingQueue.processorCount).map { _ in
@@ -90,7 +90,7 @@ import WebImage
         #expect(await shown.value { $0 ? true : nil } == true)
     }
 
-    @Test func `Two players out of phase, with room for one frame, decode each frame once`() throws {
+    @Test func `Two players out of phase, with memory for one frame, decode each frame once`() throws {
         let drawn = try DrawnAnimation(count: 64)
         let pools = AnimationFramePools(queue: queue)
         let players = (0..<2).compactMap { _ in AnimatedImagePlayer(provider: drawn.animation, pools: pools) }
@@ -111,7 +111,7 @@ import WebImage
         #expect(drawn.decoded.count <= 2 * 64 + 2, "\(drawn.decoded.count)")
     }
 
-    @Test func `Two variants of an image decode each frame once, however far apart they are`() throws {
+    @Test func `Two variants of an image decode each frame once, at any distance`() throws {
         let drawn = try DrawnAnimation(count: 64)
         let pools = AnimationFramePools(queue: queue)
         let image = try AnimatedImage(provider: drawn.animation)
@@ -134,7 +134,7 @@ import WebImage
         #expect(drawn.decoded.count <= 2 * 80 + 2, "\(drawn.decoded.count)")
     }
 
-    @Test func `A long way to a frame is given up when nobody wants it any more`() throws {
+    @Test func `The decoding on the way to a frame is cancelled when nobody wants the frame any more`() throws {
         let drawn = try DrawnAnimation(count: 1000)
         let pools = AnimationFramePools(queue: queue)
         var player = AnimatedImagePlayer(provider: drawn.animation, pools: pools)
@@ -148,9 +148,7 @@ import WebImage
         #expect(drawn.decoded.count == begun && player == nil)
     }
 
-    @Test func `A way that is under way ends in the middle of a turn when nobody wants the frame any more`()
-        async throws
-    {
+    @Test func `A running turn is cancelled between frames when nobody wants the frame any more`() async throws {
         let gate = Gate()
         defer { gate.open() }
         let drawn = try DrawnAnimation(count: 1000) { _ in gate.wait() }
@@ -159,7 +157,7 @@ import WebImage
         pool.wish(player, for: [999], isWaiting: true, byteLimit: .max)
         #expect(await gate.arrivals())
         pools.leave(pool, player: player)
-        // The frame that is being decoded, and no other: a job that comes after it finds that all is over.
+        // Only the frame being decoded: a job that starts after it finds that all is over.
         gate.open()
         let done = Monitor(false)
         pool.lane.releaseDecoder {
@@ -167,7 +165,7 @@ import WebImage
             return false
         }
         #expect(await done.value { $0 ? true : nil } == true)
-        // It may have begun on another thread; the decoder's lock tells when the turn is over.
+        // It may have begun on another thread; the decoder's lock shows when the turn is over.
         _ = drawn.animation.keptCanvasCount
         #expect(drawn.decoded.count == 1)
     }
@@ -189,7 +187,7 @@ import WebImage
         #expect(drawn.decoded.count < 300 * 6, "\(drawn.decoded.count)")
     }
 
-    @Test func `After memory ran short, a player goes on from where it was`() throws {
+    @Test func `After low memory a player continues where it was`() throws {
         let drawn = try DrawnAnimation(count: 64)
         let pools = AnimationFramePools(queue: queue)
         let player = try #require(AnimatedImagePlayer(provider: drawn.animation, pools: pools))

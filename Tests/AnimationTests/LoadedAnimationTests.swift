@@ -64,7 +64,7 @@ import WebImage
         }
     }
 
-    @Test func `A still picture has none, nor has the first frame alone`() async throws {
+    @Test func `A still image has no frames, nor has a first frame`() async throws {
         let still = try await Harness("GIF/photo.gif").result()
         #expect(still.image.animation == nil)
         let harness = Harness(Self.names[0])
@@ -84,7 +84,7 @@ import WebImage
             let frame = try animation.frame(at: index)
             #expect(frame.pixelWidth == result.image.pixelWidth && frame.pixelHeight == result.image.pixelHeight)
         }
-        #expect(!harness.cache.diskDataExists(forKey: result.cacheKey), "it is made anew of the original")
+        #expect(!harness.cache.diskDataExists(forKey: result.cacheKey), "it is made again from the original")
         harness.cache.memoryCache.removeAll()
         let again = try await harness.result { $0.thumbnailPixelSize = ImageSize(width: 20, height: 20) }
         #expect(again.cacheType == .disk && again.image.animation?.frameCount == animation.frameCount)
@@ -98,7 +98,7 @@ import WebImage
         #expect(frames.allSatisfy { $0.pixelWidth * $0.pixelHeight <= 100 && $0.pixelWidth == result.image.pixelWidth })
     }
 
-    @Test func `Cost counts the encoded bytes, and all frames when they are loaded ahead`() async throws {
+    @Test func `Cost counts the encoded bytes, and all preloaded frames`() async throws {
         let harness = Harness("Animation/pillow.gif")
         let bytes = try Fixtures.data("Animation/pillow.gif").count
         let plain = try await harness.result().image
@@ -108,7 +108,7 @@ import WebImage
         #expect(loaded.memoryCost == 6 * loaded.pixelByteCount + bytes)
     }
 
-    @Test func `Frames that do not fit together are not loaded ahead`() async throws {
+    @Test func `Frames that exceed the budget together are not preloaded`() async throws {
         var options = ImageDecodeOptions()
         options.preloadsAllFrames = true
         options.limits.maximumDecodedByteCount = 48 * 36 * 4 + 100
@@ -116,7 +116,9 @@ import WebImage
         #expect(image.animation?.isAllFramesLoaded == false && image.animation?.frameCount == 6)
     }
 
-    @Test func `What must move fails when it cannot, and is not found in memory without its frames`() async throws {
+    @Test func `A required animation is an error without frames, and is not served from memory as a still image`()
+        async throws
+    {
         let data = try Fixtures.data("Animation/pillow.gif")
         var options = ImageDecodeOptions()
         let coder = FakeCoder()
@@ -142,7 +144,7 @@ import WebImage
     }
 
     @Test(arguments: names)
-    func `Transformed animations move, each frame transformed when it is shown`(name: String) async throws {
+    func `Transformed animations are animated, each frame transformed when it is shown`(name: String) async throws {
         let harness = Harness(name)
         let plain = try await harness.result().image
         let transformer = FakeTransformer("t")
@@ -160,7 +162,7 @@ import WebImage
         )
     }
 
-    @Test func `A shorter chain in memory does not lead past the option`() async throws {
+    @Test func `A shorter chain in memory does not bypass the option`() async throws {
         let harness = Harness(Self.names[0])
         let (first, second) = (FakeTransformer("first"), FakeTransformer("second"))
         let moving = try await harness.result(.transformAnimatedImage) {
@@ -187,7 +189,7 @@ import WebImage
         }
     }
 
-    @Test func `An animation that is stored without data keeps its bytes`() async throws {
+    @Test func `An animation stored without data keeps its bytes`() async throws {
         let cache = ImageCache(directory: TemporaryDirectory().path)
         let data = try Fixtures.data("Animation/pillow.gif")
         let whole = try await Image.decode(data)
@@ -200,7 +202,7 @@ import WebImage
         #expect(cache.diskEntry(forKey: "small")?.data != data)
     }
 
-    @Test func `A loader's animation is made smaller frame by frame`() throws {
+    @Test func `A loader's animation is scaled down frame by frame`() throws {
         let provider = NumberedAnimation(count: 4)
         let image = try AnimatedImage(provider: provider)
         let whole = image.image.with(animation: image)
@@ -215,7 +217,7 @@ import WebImage
         #expect(try whole.reduced(by: options).animation == nil)
     }
 
-    @Test func `Who makes a loader's frames smaller tells what that takes`() throws {
+    @Test func `The cost of scaling a loader's frames is reported`() throws {
         let image = try AnimatedImage(provider: NumberedAnimation(count: 4))
         let whole = image.image.with(animation: image)
         var options = ImageDecodeOptions()
@@ -229,7 +231,7 @@ import WebImage
         #expect(need.output.byteCount >= wide.pixelByteCount)
     }
 
-    @Test func `A download takes the options, too`() async throws {
+    @Test func `A download applies the options, too`() async throws {
         let gif = [UInt8](try Fixtures.data("Animation/pillow.gif"))
         let fake = [UInt8](FakeCoder.data(frames: 3))
         let server = try LoopbackServer { .response(body: $0.path == "/a.gif" ? gif : fake) }
@@ -246,7 +248,7 @@ import WebImage
         #expect(error?.code == .unsupportedFormat)
     }
 
-    @Test func `Frames come from one provider for all who share the image`() async throws {
+    @Test func `All owners of an image share one frame provider`() async throws {
         let harness = Harness("Animation/pillow.gif")
         let first = try await harness.result().image
         let second = try await harness.result().image

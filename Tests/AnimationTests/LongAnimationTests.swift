@@ -44,7 +44,7 @@ private func longGIF(frameCount: Int) throws -> Data {
         #expect(numbers[2] - numbers[1] <= budget + 32 << 20, "\((numbers[2] - numbers[1]) >> 10) KiB")
     }
 
-    @Test func `In order each frame is decoded once a loop, from where the last one ended`() throws {
+    @Test func `In order each frame is decoded once per loop, continuing from the last one`() throws {
         let decoded = Lock<[Int]>([])
         let frames = (0..<64).map { AnimationFrame(left: $0 % 3, width: 4, height: 4, duration: 0.1, disposal: .keep) }
         let properties = ImageProperties(format: .gif, width: 8, height: 4)
@@ -66,6 +66,6 @@ private func longGIF(frameCount: Int) throws -> Data {
         animation.releaseDecoder()
         decoded.withLock { $0 = [] }
         _ = try animation.frame(at: 11)
-        #expect(decoded.withLock { $0 } == Array(0...11), "without the canvas it is drawn anew")
+        #expect(decoded.withLock { $0 } == Array(0...11), "without the canvas it is drawn again")
     }
 }

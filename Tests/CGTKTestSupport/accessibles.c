@@ -4,7 +4,7 @@
 
 bool cgtktest_has_accessibles(void) { return g_strcmp0(g_getenv("GTK_A11Y"), "test") == 0; }
 
-// GTK's function takes what is compared as further arguments, which Swift cannot give.
+// GTK's function is variadic, which Swift cannot call.
 static bool has_text(void *widget, GtkAccessibleProperty property, const char *text) {
     char *other = gtk_test_accessible_check_property(GTK_ACCESSIBLE(widget), property, text, NULL);
     g_free(other);

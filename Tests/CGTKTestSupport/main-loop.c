@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <stdlib.h>
 
-// What the runtime calls when an `async` main waits for the first time. It would give the main queue to other threads; with this
+// The runtime calls this when an `async` main waits for the first time. By default the main queue goes to other threads; here
 // the main thread runs GLib's loop, which serves that queue. Not documented; the runtime exports it for overriding.
 extern void (*swift_task_asyncMainDrainQueue_hook)(void *original, void *override) __attribute__((swiftcall));
 

@@ -78,7 +78,7 @@ void ctest_limit_heaps(void) {
     mallopt(M_TRIM_THRESHOLD, 256 << 10);
 }
 
-// What libdispatch has for loops that are not its own. No header of the toolchain declares it.
+// libdispatch's functions for other loops. No header of the toolchain declares them.
 int _dispatch_get_main_queue_handle_4CF(void);
 void _dispatch_main_queue_callback_4CF(void *message);
 

@@ -71,7 +71,7 @@ int ctest_limit(long descriptors, long memory, long file_size) {
     return limit(RLIMIT_NOFILE, descriptors) | limit(RLIMIT_AS, memory) | limit(RLIMIT_FSIZE, file_size);
 }
 
-// EXT4_IOC_SHUTDOWN, without writing the journal's latest.
+// EXT4_IOC_SHUTDOWN, without writing the end of the journal.
 int ctest_cut_power(const char *path) {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return -1;

@@ -14,7 +14,7 @@ static int waiting;
 
 typedef int lookup(const char *, const char *, const struct addrinfo *, struct addrinfo **);
 
-/// Stands before the C library's for all of the process, libcurl included.
+/// Overrides the C library's function in the whole process, libcurl included.
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result) {
     if (!node || strcmp(node, "held.invalid") != 0) {
         lookup *next = (lookup *)dlsym(RTLD_NEXT, "getaddrinfo");

@@ -9,7 +9,7 @@ import WebImage
 
 @testable import WebImageCache
 
-/// What is configured for a cache as a whole. What is configured for the process is so in one of its own, where no other test is.
+/// The configuration of one cache. Tests of process-wide configuration run in a separate process.
 @Suite(.timeLimit(.minutes(1))) struct CacheConfigTests {
     private let directory = TemporaryDirectory()
     private let clock = ManualClock()
@@ -19,7 +19,7 @@ import WebImage
         ImageCache(path: directory.path("cache"), config: config, clock: clock.source)
     }
 
-    @Test func `The defaults of a cache are those that are documented`() {
+    @Test func `The defaults of a cache are the documented ones`() {
         let config = ImageCacheConfig()
         #expect(config.writesCacheDirectoryTag && config.shouldCacheImagesInMemory && !config.shouldUseWeakMemoryCache)
         #expect(config.shouldRemoveExpiredDataWhenTerminate && config.shouldRemoveExpiredDataWhenEnterBackground)
@@ -38,7 +38,7 @@ import WebImage
     @Test func `The template configures caches made afterwards`() async {
         await #expect(processExitsWith: .success) {
             let directory = TemporaryDirectory()
-            // The shared cache is not to be made while the template is another.
+            // The shared cache must not be created while the template is another.
             _ = ImageCache.shared
             let usual = ImageCacheConfig.default
             let before = ImageCache(namespace: "before", directory: directory.path)
@@ -58,7 +58,7 @@ import WebImage
         }
     }
 
-    @Test func `A cache has a configuration of its own`() {
+    @Test func `Each cache has its own configuration`() {
         var config = ImageCacheConfig()
         config.maxDiskAge = 10
         let cache = make(config)
@@ -68,7 +68,7 @@ import WebImage
         #expect(config.maxDiskAge == 20 && (cache.diskCache as? DiskCache)?.config.maxDiskAge == 30)
     }
 
-    @Test func `The tag comes back after a clear and with a move`() async {
+    @Test func `The directory tag is written again after a clear and a move`() async {
         let tag = "/CACHEDIR.TAG"
         let cache = make()
         #expect(exists(cache.diskCachePath + tag))
@@ -84,10 +84,10 @@ import WebImage
         #expect(exists(directory.path("untagged")) && !exists(directory.path("untagged") + tag))
     }
 
-    @Test func `A default directory that is chosen serves the caches made afterwards`() async {
+    @Test func `A default directory, once set, is used by caches made afterwards`() async {
         await #expect(processExitsWith: .success) {
             let directory = TemporaryDirectory()
-            // The shared cache is not to be made while another directory is chosen.
+            // The shared cache must not be created while another directory is set.
             _ = ImageCache.shared
             let usual = ImageCache.defaultDiskCacheDirectory
             let before = ImageCache.diskCachePath(namespace: "n")
@@ -108,9 +108,9 @@ import WebImage
         }
     }
 
-    @Test func `Expired entries are removed on request, and who asked is told`() async {
+    @Test func `Expired entries are removed on request, and the completion is called`() async {
         var config = ImageCacheConfig()
-        // No pass but those asked for.
+        // Only requested passes.
         config.expiryInterval = 0
         let cache = make(config)
         cache.storeDataToDisk(data, forKey: "old")

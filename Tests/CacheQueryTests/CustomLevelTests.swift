@@ -43,7 +43,7 @@ import WebImage
         }
     }
 
-    @Test func `A cache works on levels of the user's own`() async throws {
+    @Test func `A cache works on custom levels`() async throws {
         let directory = TemporaryDirectory()
         let memory = Levels()
         let disks = Lock<[Levels]>([])
@@ -73,7 +73,7 @@ import WebImage
     }
 
     @Test(arguments: [true, false])
-    func `Going out of sight removes expired entries when the configuration says so`(isOn: Bool) async {
+    func `Entering the background removes expired entries if configured`(isOn: Bool) async {
         let disk = Levels()
         var config = ImageCacheConfig()
         config.makeDiskCache = { _, _ in disk }
@@ -81,7 +81,7 @@ import WebImage
         let cache = ImageCache(config: config)
         cache.didEnterBackground()
         _ = await cache.removeExpiredData()
-        // The queue may run the later call first; both have begun when a low one behind them has ended.
+        // The queue may run the later call first; both have begun once a low-priority one behind them has ended.
         await withCheckedContinuation { continuation in cache.diskQueue.submit(priority: .low) { continuation.resume() }
         }
         let expected = isOn ? 2 : 1

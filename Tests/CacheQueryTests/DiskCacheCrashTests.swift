@@ -7,12 +7,12 @@ import Testing
 @testable import WebImageCache
 
 @Suite struct DiskCacheCrashTests {
-    @Test func `After 200 kills during stores every entry that opens is what was stored`() async throws {
+    @Test func `After 200 kills during stores every readable entry equals what was stored`() async throws {
         let directory = TemporaryDirectory()
         let path = directory.path("cache")
         var survivors = 0
         for round in 0..<200 {
-            // After some stores within the time of some more, so that kills fall on every step of a store.
+            // Some stores have ended and others have begun, so that kills hit every step of a store.
             let process = try HelperProcess(
                 "test-program",
                 ["cache-hammer", "store", path, "\(round)", "\(round * 7 % 1_000 + 1)"]
@@ -20,11 +20,11 @@ import Testing
             #expect(await process.wait() == 128 + SIGKILL)
             let cache = DiskCache(path: path)
             for number in 0..<200 {
-                guard let entry = cache.entry(forKey: HammerPicture.key(number)) else { continue }
+                guard let entry = cache.entry(forKey: HammerImage.key(number)) else { continue }
                 survivors += 1
-                #expect(HammerPicture.isWhole(entry.data, number: number))
-                // Also those whose amendment was under way.
-                #expect(HammerPicture.isWhole(etag: entry.validators?.etag, number: number))
+                #expect(HammerImage.isWhole(entry.data, number: number))
+                // Also those whose amendment was in progress.
+                #expect(HammerImage.isWhole(etag: entry.validators?.etag, number: number))
             }
             #expect(cache.statistics.damagedCount == 0)
         }
@@ -33,13 +33,13 @@ import Testing
         #expect(cache.verify() == [])
         for entry in cache.entries() {
             let number = Int(entry.key.split(separator: "/").last?.dropLast(4) ?? "")
-            #expect(number.map { HammerPicture.key($0) } == entry.key)
+            #expect(number.map { HammerImage.key($0) } == entry.key)
             let extended = cache.extendedData(forKey: entry.key).map { String(decoding: $0, as: UTF8.self) } ?? ""
             #expect(extended.hasPrefix("extended ") || extended.hasPrefix("again "))
         }
     }
 
-    @Test func `What dead writers left behind is removed once it is old, and never counted`() throws {
+    @Test func `Files left by killed writers are removed once they are old, and never counted`() throws {
         let directory = TemporaryDirectory()
         let clock = ManualClock()
         let old = directory.path(EntryWriter.temporaryName())
@@ -79,8 +79,8 @@ import Testing
         let cache = DiskCache(path: path)
         #expect(cache.totalCount == 1000)
         for number in 0..<1000 {
-            let data = try #require(cache.data(forKey: HammerPicture.key(number)))
-            #expect(HammerPicture.isWhole(data, number: number))
+            let data = try #require(cache.data(forKey: HammerImage.key(number)))
+            #expect(HammerImage.isWhole(data, number: number))
         }
         #expect(cache.verify() == [])
     }

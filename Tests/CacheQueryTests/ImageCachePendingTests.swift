@@ -21,7 +21,7 @@ import WebImage
         return ImageCache(path: directory.path("cache"), config: config, clock: ManualClock().source)
     }
 
-    /// Holds all threads of the cache's disk queue until the latch opens.
+    /// Blocks all threads of the cache's disk queue until the latch opens.
     private func hold(_ cache: ImageCache) -> Latch {
         let gate = Latch()
         for _ in 0..<cache.diskQueue.width { cache.diskQueue.submit(priority: .high) { gate.wait() } }
@@ -32,7 +32,7 @@ import WebImage
         cache.store(nil, data: data, forKey: key, to: .disk, encodeOptions: ImageEncodeOptions(), completion: done)
     }
 
-    @Test func `A write that waits is visible to every read`() {
+    @Test func `A pending write is visible to every read`() {
         let cache = make()
         let gate = hold(cache)
         store(data, key, in: cache)
@@ -50,7 +50,7 @@ import WebImage
         #expect(cache.diskStatistics.storeCount == 1)
     }
 
-    @Test func `A removal that waits hides the entry`() {
+    @Test func `A pending removal hides the entry`() {
         let cache = make()
         cache.storeDataToDisk(data, forKey: key)
         let gate = hold(cache)
@@ -88,7 +88,7 @@ import WebImage
         #expect(cache.diskCache.entries().map(\.key) == ["after"])
     }
 
-    @Test func `An image that waits to be encoded is visible as bytes`() async {
+    @Test func `An image waiting to be encoded is visible as bytes`() async {
         let cache = make()
         let gate = Latch()
         coder.hold(gate)
@@ -109,7 +109,7 @@ import WebImage
         #expect(cache.diskCache.data(forKey: key) == FakeCoder.data())
     }
 
-    @Test func `Encoding does not stand in the way of reading`() async {
+    @Test func `Encoding does not block reads`() async {
         let cache = make()
         cache.storeDataToDisk(data, forKey: "other")
         let gate = Latch()
@@ -132,7 +132,7 @@ import WebImage
         #expect(cache.totalDiskCount == 21)
     }
 
-    @Test func `Synchronous forms are done when they return, whatever waits`() {
+    @Test func `Synchronous forms have finished when they return, whatever is pending`() {
         let cache = make()
         let gate = hold(cache)
         store(data, key, in: cache)
@@ -146,7 +146,7 @@ import WebImage
         gate.open()
     }
 
-    @Test func `Synchronous forms in completions do not lock up`() async {
+    @Test func `Synchronous forms in completions do not deadlock`() async {
         let cache = make { $0.maxConcurrentDiskOperations = 2 }
         let left = Lock(200)
         let done = Latch()
@@ -166,7 +166,9 @@ import WebImage
         #expect(cache.diskCache.verify() == [])
     }
 
-    @Test func `A synchronous form on the cache's only thread gets past a clear that waits for another thread`() async {
+    @Test func `A synchronous form on the cache's only thread does not wait for a clear that waits for another thread`()
+        async
+    {
         for round in 0..<20 {
             let cache = make { $0.maxConcurrentDiskOperations = 1 }
             let gate = Latch()
@@ -198,7 +200,7 @@ import WebImage
         }
     }
 
-    @Test func `Keys that look the same but differ in their bytes keep their own bytes`() {
+    @Test func `Keys that are canonically equivalent but differ in bytes have separate entries`() {
         let cache = make()
         let gate = hold(cache)
         store(Data([1]), "caf\u{e9}", in: cache)
@@ -210,7 +212,7 @@ import WebImage
         #expect(cache.diskCache.data(forKey: "cafe\u{301}") == Data([2]))
     }
 
-    @Test func `The backlog is bounded; what is given up completes and is a miss`() async {
+    @Test func `The write-behind queue is bounded; a dropped write completes and is a miss`() async {
         let cache = make { $0.maxPendingWriteBytes = 100_000 }
         cache.storeDataToDisk(data, forKey: "0")
         let gate = hold(cache)
@@ -227,18 +229,18 @@ import WebImage
             #expect(cache.writes.withLock { $0.waitingCost } <= 100_000)
         }
         #expect(cache.droppedWriteCount == 90)
-        // The old bytes of a key whose new ones were given up are not shown either.
+        // The old bytes of a key whose new ones were dropped are not returned either.
         #expect(cache.diskEntry(forKey: "0")?.data == nil)
         #expect(cache.diskEntry(forKey: "99")?.data == Data(repeating: 99, count: 10_000))
         gate.open()
         await cache.flush()
-        // The last write is on the disk before its completion is called.
+        // The last write is on disk before its completion is called.
         #expect(await allCompleted.opens())
         #expect(completed.withLock { $0 } == 100)
         #expect(cache.totalDiskCount == 10)
     }
 
-    @Test func `Random calls from one thread are seen in their order`() {
+    @Test func `Random calls from one thread take effect in their order`() {
         let cache = make()
         var model: [String: Data] = [:]
         var random = SeededGenerator(seed: 8)

@@ -28,7 +28,7 @@ import WebImage
         return context
     }
 
-    @Test func `A memory hit is delivered before the call returns`() {
+    @Test func `A memory hit is delivered synchronously`() {
         let image = FakeCoder.image()
         cache.storeToMemory(image, forKey: key)
         let found = Lock<ImageCacheResult?>(nil)
@@ -41,7 +41,7 @@ import WebImage
         #expect(token.key == key)
     }
 
-    @Test func `A disk hit gives image, data and its source, and fills memory`() async {
+    @Test func `A disk hit returns image, data and cache type, and fills memory`() async {
         cache.storeDataToDisk(data, forKey: key)
         let result = await cache.queryImage(forKey: key, context: context())
         #expect(result.image?.pixelWidth == 4)
@@ -52,7 +52,7 @@ import WebImage
         #expect(coder.decodeCount == 1)
     }
 
-    @Test func `The bytes of an entry come whole and without being decoded, and nil where there is none`() async {
+    @Test func `The bytes of an entry are returned whole and without decoding, and nil where there are none`() async {
         let (cache, key) = (cache, key)
         cache.storeDataToDisk(data, forKey: key, extendedData: Data([7]))
         for priority in [LoadPriority.low, .normal, .high] {
@@ -73,7 +73,7 @@ import WebImage
         #expect(coder.decodeCount == 0 && cache.memoryCache.count == 0)
     }
 
-    @Test func `A miss says none`() async {
+    @Test func `A miss has the cache type none`() async {
         for type in [ImageCacheType.none, .disk, .memory, .all] {
             let result = await cache.queryImage(forKey: key, context: context(), cacheType: type)
             #expect(result.image == nil)
@@ -82,7 +82,7 @@ import WebImage
         }
     }
 
-    @Test func `Only the levels asked for are looked at`() async {
+    @Test func `Only the requested levels are searched`() async {
         cache.storeDataToDisk(data, forKey: key)
         #expect(await cache.queryImage(forKey: key, context: context(), cacheType: .memory).image == nil)
         cache.storeToMemory(FakeCoder.image(width: 9), forKey: key)
@@ -91,7 +91,7 @@ import WebImage
         #expect(disk.cacheType == .disk)
     }
 
-    @Test func `Data that is no picture comes without an image`() async {
+    @Test func `Data that is not an image is returned without an image`() async {
         cache.storeDataToDisk(Data([1, 2, 3]), forKey: key)
         let result = await cache.queryImage(forKey: key, context: context())
         #expect(result.image == nil)
@@ -100,7 +100,7 @@ import WebImage
         #expect(cache.memoryImage(forKey: key) == nil)
     }
 
-    @Test func `A synchronous query delivers from disk before the call returns`() {
+    @Test func `A synchronous query returns a disk entry before the call returns`() {
         cache.storeDataToDisk(data, forKey: key)
         let types = Lock<[ImageCacheType]>([])
         for key in [key, "missing"] {
@@ -112,11 +112,11 @@ import WebImage
         #expect(types.withLock { $0 } == [.disk, .none])
     }
 
-    @Test func `What another query decoded meanwhile is taken from memory, and called so`() async {
+    @Test func `An image that another query has decoded meanwhile is taken from memory and reported as such`() async {
         cache.storeDataToDisk(data, forKey: key)
         let image = FakeCoder.image()
         let gate = Latch()
-        // The only threads are held, so the image gets into memory after the query has looked there.
+        // All threads are blocked, so the image gets into memory after the query has searched there.
         for _ in 0..<4 { cache.diskQueue.submit { gate.wait() } }
         let found = Lock<ImageCacheResult?>(nil)
         let done = Latch()
@@ -183,7 +183,7 @@ import WebImage
         gate.open()
     }
 
-    @Test func `Of ten thousand queries cancelled at random each completes once`() async {
+    @Test func `Ten thousand queries cancelled at random complete once each`() async {
         for number in 0..<20 { cache.storeDataToDisk(data, forKey: "\(number)") }
         let counts = Lock([Int](repeating: 0, count: 10_000))
         let left = Lock(10_000)
@@ -204,7 +204,7 @@ import WebImage
 
     // MARK: Options
 
-    @Test func `Decode options come from context, options and key`() {
+    @Test func `Decode options are taken from context, options and key`() {
         var context = WebImageContext()
         context.thumbnailPixelSize = ImageSize(width: 10, height: 20)
         context.preserveAspectRatio = false
@@ -231,7 +231,7 @@ import WebImage
         #expect(limited.scaleDownLimitBytes == ImageDecodeOptions.defaultScaleDownLimitBytes)
     }
 
-    @Test func `A thumbnail gets into memory under its own key only`() async {
+    @Test func `A thumbnail is cached in memory only under its own key`() async {
         cache.storeDataToDisk(data, forKey: key)
         let context = context { $0.thumbnailPixelSize = ImageSize(width: 2, height: 2) }
         let result = await cache.queryImage(forKey: key, context: context)
@@ -239,7 +239,7 @@ import WebImage
         #expect(cache.memoryImage(forKey: key) == nil)
         let thumbnailKey = CacheKeys.thumbnail(key, size: ImageSize(width: 2, height: 2), preserveAspectRatio: true)
         #expect(cache.memoryImage(forKey: thumbnailKey) === result.image)
-        // A key that names a thumbnail already is used as it is.
+        // A key that already names a thumbnail is used unchanged.
         cache.storeDataToDisk(data, forKey: thumbnailKey)
         cache.memoryCache.removeAll()
         let again = await cache.queryImage(forKey: thumbnailKey, context: context)
@@ -247,7 +247,7 @@ import WebImage
         #expect(cache.memoryCache.count == 1)
     }
 
-    @Test func `A picture that a byte limit made smaller never passes for the whole one`() async {
+    @Test func `An image scaled down by a byte limit is never returned as the full-size one`() async {
         cache.storeDataToDisk(FakeCoder.data(width: 100, height: 100), forKey: key)
         let limited = context { $0.scaleDownLimitBytes = 1000 }
         #expect(await cache.queryImage(forKey: key, context: limited).image?.pixelWidth == 1)
@@ -257,7 +257,7 @@ import WebImage
         #expect(cache.memoryImage(forKey: key) != nil)
     }
 
-    @Test func `The first frame alone is a still picture, and the cached animation stays one`() async {
+    @Test func `decodeFirstFrameOnly returns a still image and leaves the cached animation`() async {
         cache.storeDataToDisk(FakeCoder.data(frames: 5), forKey: key)
         let still = await cache.queryImage(forKey: key, options: .decodeFirstFrameOnly, context: context())
         #expect(still.image != nil)
@@ -271,7 +271,7 @@ import WebImage
         #expect(cache.memoryImage(forKey: key) === animation.image)
     }
 
-    @Test func `A store type without memory keeps what was decoded out of memory`() async {
+    @Test func `A store type without memory keeps decoded images out of memory`() async {
         cache.storeDataToDisk(data, forKey: key)
         for type in [ImageCacheType.disk, .none] {
             let result = await cache.queryImage(forKey: key, context: context { $0.storeCacheType = type })
@@ -280,14 +280,14 @@ import WebImage
         }
     }
 
-    @Test func `The synchronous getters look where they say`() {
+    @Test func `The synchronous getters search the levels in their names`() {
         #expect(cache.image(forKey: key, context: context()) == nil)
         cache.storeDataToDisk(data, forKey: key)
         #expect(cache.imageFromMemory(forKey: key) == nil)
         #expect(cache.imageFromDisk(forKey: key, context: context()) != nil)
         #expect(cache.imageFromMemory(forKey: key) != nil)
         #expect(cache.image(forKey: key, context: context()) === cache.memoryImage(forKey: key))
-        // The one from disk does not look in memory.
+        // The one for disk does not search memory.
         #expect(cache.imageFromDisk(forKey: key, context: context()) != nil)
         #expect(coder.decodeCount == 2)
     }

@@ -29,7 +29,7 @@ import WebImage
         return ImageCache(path: directory.path("cache"), config: config, clock: clock.source)
     }
 
-    @Test func `Storing puts the image into memory at once and its bytes on disk`() async {
+    @Test func `Storing caches the image in memory at once and writes its bytes to disk`() async {
         let cache = make()
         let image = FakeCoder.image()
         let isDone = Lock(false)
@@ -45,7 +45,7 @@ import WebImage
 
     @Test(arguments: [
         (ImageCacheType.none, false, false), (.disk, false, true), (.memory, true, false), (.all, true, true),
-    ]) func `The target says where to`(type: ImageCacheType, memory: Bool, disk: Bool) async {
+    ]) func `The store type selects the levels`(type: ImageCacheType, memory: Bool, disk: Bool) async {
         let cache = make()
         await cache.store(FakeCoder.image(), data: data, forKey: key, to: type)
         #expect((cache.memoryImage(forKey: key) != nil) == memory)
@@ -58,7 +58,7 @@ import WebImage
         #expect(await cache.containsImage(forKey: key) == .none)
     }
 
-    @Test func `Removing from one level leaves the other as it is`() async {
+    @Test func `Removing from one level leaves the other unchanged`() async {
         let cache = make()
         for (type, memory, disk) in [(ImageCacheType.memory, false, true), (.disk, true, false)] {
             await cache.store(FakeCoder.image(), data: data, forKey: key)
@@ -74,15 +74,15 @@ import WebImage
         #expect(cache.memoryImage(forKey: key) != nil && cache.diskCache.data(forKey: key) == nil)
     }
 
-    @Test func `An empty key has no path in a cache, and that of empty text in its directory`() {
+    @Test func `An empty key has no path, and a key of empty text has one in the directory`() {
         let cache = make()
         #expect(cache.cachePath(forKey: "") == nil)
         #expect(cache.cachePath(forKey: "a") == directory.path("cache/0cc175b9c0f1b6a831c399e269772661"))
-        // What `md5sum </dev/null` prints.
+        // The output of `md5sum </dev/null`.
         #expect(cache.diskCache.cachePath(forKey: "") == directory.path("cache/d41d8cd98f00b204e9800998ecf8427e"))
     }
 
-    @Test func `Without an image or data, or without a key, nothing is stored and it completes at once`() {
+    @Test func `A store without image and data, or without a key, completes at once and stores nothing`() {
         let cache = make()
         let count = Lock(0)
         let done: @Sendable () -> Void = { count.withLock { $0 += 1 } }
@@ -114,7 +114,7 @@ import WebImage
         #expect(cache.diskEntry(forKey: "")?.data == nil)
     }
 
-    @Test func `Data alone goes to disk alone`() async {
+    @Test func `Data without an image is stored only on disk`() async {
         let cache = make()
         await cache.store(nil, data: data, forKey: key)
         #expect(cache.memoryImage(forKey: key) == nil)
@@ -124,7 +124,7 @@ import WebImage
     @Test(arguments: [
         (ImageFormat.png, false, ImageFormat.png), (.jpeg, false, .jpeg), (.jpeg, true, .png), (.webp, false, .jpeg),
         (.webp, true, .png), (.undefined, true, .png), (.undefined, false, .jpeg),
-    ]) func `An image without data is encoded, and never loses its alpha`(
+    ]) func `An image without data is encoded, and keeps its alpha`(
         own: ImageFormat,
         alpha: Bool,
         expected: ImageFormat
@@ -135,14 +135,14 @@ import WebImage
         #expect(cache.diskEntry(forKey: key)?.data == FakeCoder.data(alpha: alpha))
     }
 
-    @Test func `An image that cannot be encoded completes without an entry`() async {
+    @Test func `A store of an image that cannot be encoded completes without an entry`() async {
         let cache = make()
         await cache.store(FakeCoder.image(), forKey: key, coder: FakeCoder(writing: []))
         #expect(!cache.diskDataExists(forKey: key))
         #expect(cache.memoryImage(forKey: key) != nil)
     }
 
-    @Test func `Extended data comes back with the image`() async {
+    @Test func `Extended data is returned with the image`() async {
         let cache = make()
         let image = FakeCoder.image().with(extendedData: .some(Data([4, 2])))
         await cache.store(image, data: data, forKey: key)
@@ -151,7 +151,7 @@ import WebImage
         #expect(cache.imageFromDisk(forKey: key, context: context)?.extendedData == Data([4, 2]))
     }
 
-    @Test func `With memory switched off, stores and queries do not write there`() async {
+    @Test func `With the memory cache disabled, stores and queries do not write to it`() async {
         let cache = make { $0.shouldCacheImagesInMemory = false }
         await cache.store(FakeCoder.image(), data: data, forKey: key)
         #expect(cache.memoryImage(forKey: key) == nil)
@@ -161,7 +161,7 @@ import WebImage
         #expect(cache.memoryImage(forKey: key) != nil)
     }
 
-    @Test func `Clearing takes the levels it is told to`() async {
+    @Test func `Clearing affects only the selected levels`() async {
         let cache = make()
         await cache.store(FakeCoder.image(), data: data, forKey: key)
         await cache.clear(.none)
@@ -173,7 +173,7 @@ import WebImage
         #expect(cache.totalDiskCount == 0)
     }
 
-    @Test func `A change of the configuration takes effect at once`() async {
+    @Test func `A configuration change takes effect at once`() async {
         let cache = make()
         var config = cache.config
         config.maxMemoryCount = 3
@@ -194,19 +194,19 @@ import WebImage
         #expect(cache.diskEntry(forKey: key)?.data == Data([1]))
     }
 
-    @Test func `Passes that are switched off do not come any more`() {
+    @Test func `Disabled cleaning passes do not run any more`() {
         let cache = make { $0.expiryInterval = 100 }
         cache.config.expiryInterval = 0
         #expect(cache.state.withLock { $0.nextExpiry } == .max)
         cache.config.expiryInterval = 50
         let due = cache.state.withLock { $0.nextExpiry }
         clock.advance(10)
-        // Another property does not put the pass off.
+        // Another property does not delay the pass.
         cache.config.maxDiskAge = 1
         #expect(cache.state.withLock { $0.nextExpiry } == due)
     }
 
-    @Test func `Of changes made at once one wins in every part`() async {
+    @Test func `Of concurrent configuration changes one wins as a whole`() async {
         let cache = make()
         let done = (0..<2).map { _ in Latch() }
         for thread in 0..<2 {
@@ -225,8 +225,8 @@ import WebImage
         #expect(cache.memoryCache.maxMemoryCount == cache.config.maxMemoryCount)
     }
 
-    @Test func `Making a cache does not walk through its directory on the caller's thread`() async {
-        // One that never looks for leftovers itself: another cache would do so on a thread of its own, at any time.
+    @Test func `Creating a cache does not enumerate its directory on the caller's thread`() async {
+        // A cache that never looks for leftovers: another one would do so on its own thread, at any time.
         let disk = DiskCache(
             path: directory.path("cache"),
             config: ImageCacheConfig(),
@@ -273,9 +273,9 @@ import WebImage
         #expect(counted == 5)
     }
 
-    // MARK: Places
+    // MARK: Directories
 
-    @Test func `Namespaces are directories of their own`() {
+    @Test func `Namespaces are separate directories`() {
         let one = ImageCache(namespace: "one", directory: directory.path)
         let two = ImageCache(namespace: "two", directory: directory.path)
         #expect(one.diskCachePath == directory.path("one"))
@@ -298,11 +298,11 @@ import WebImage
         #expect(ImageCache.userCacheDirectory(cacheHome: cacheHome, home: home) == expected)
     }
 
-    @Test func `Without a home in the environment the user database tells it`() {
+    @Test func `Without HOME in the environment the user database gives the home directory`() {
         #expect(ImageCache.userCacheDirectory(cacheHome: nil, home: nil).hasPrefix("/"))
     }
 
-    @Test func `An additional path is read when the disk has nothing, and never written`() async {
+    @Test func `An additional path is read when the disk has no entry, and never written`() async {
         let cache = make()
         let other = ImageCache(path: directory.path("other"), config: ImageCacheConfig(), clock: clock.source)
         other.storeDataToDisk(FakeCoder.data(tail: [1]), forKey: key)
@@ -319,7 +319,7 @@ import WebImage
         #expect(cache.totalDiskCount == 0)
         cache.storeDataToDisk(data, forKey: "plain")
         #expect(cache.diskEntry(forKey: "plain")?.data == data)
-        // A damaged entry there is not served and not removed.
+        // A damaged entry there is neither served nor removed.
         var bytes = readBytes(entry)
         bytes[2] ^= 1
         writeBytes(bytes, entry)
@@ -327,14 +327,14 @@ import WebImage
         #expect(exists(entry))
     }
 
-    // MARK: Life
+    // MARK: Life cycle
 
-    @Test func `Expired entries go by themselves while the cache is in use`() async {
+    @Test func `Expired entries are removed automatically while the cache is in use`() async {
         let cache = make { $0.expiryInterval = 100 }
         await cache.store(nil, data: data, forKey: "old")
         clock.advance(8 * 86_400)
         await cache.store(nil, data: data, forKey: "new")
-        // The pass is behind that store in the queue; this is behind the pass.
+        // The pass follows that store in the queue; this follows the pass.
         _ = await cache.diskData(forKey: "new")
         await wait(while: cache.diskStatistics.expiredCount == 0)
         #expect(cache.diskCache.entries().map(\.key) == ["new"])
@@ -342,8 +342,8 @@ import WebImage
         #expect(never == .max)
     }
 
-    @Test func `Before the exit everything is written, and what has expired removed`() {
-        // Nothing goes by itself: what a store begins may go on at the exit.
+    @Test func `At exit pending writes finish and expired entries are removed`() {
+        // No automatic passes: one that a store starts may still run at the exit.
         let cache = make { $0.expiryInterval = 0 }
         cache.storeDataToDisk(data, forKey: "old")
         clock.advance(8 * 86_400)
@@ -365,7 +365,7 @@ import WebImage
         #expect(cache.totalDiskCount == 50)
     }
 
-    @Test func `The exit does not wait longer than it may`() {
+    @Test func `The exit does not take longer than allowed`() {
         let cache = make()
         let gate = Latch()
         coder.hold(gate)

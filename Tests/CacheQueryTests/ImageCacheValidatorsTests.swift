@@ -10,7 +10,7 @@ import WebImage
 @testable import WebImageLoading
 @testable import WebImageModel
 
-/// What a cache knows of its entries without looking, and what it finds when it looks.
+/// Validators that a cache knows without reading the disk, and those that a read finds.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct ImageCacheValidatorsTests {
     private let directory = TemporaryDirectory()
     private let clock = ManualClock()
@@ -65,7 +65,7 @@ import WebImage
         #expect(await query(cache, "") == nil)
     }
 
-    @Test func `Synchronous stores and removals are known, too, and memory alone changes nothing`() async {
+    @Test func `Synchronous stores and removals are known, too, and changes only of memory have no effect`() async {
         let cache = make()
         cache.storeDataToDisk(data, forKey: key)
         #expect(cache.knownValidators(forKey: key) == CachedValidators(validators: nil))
@@ -83,7 +83,7 @@ import WebImage
         await cache.flush()
     }
 
-    @Test func `A read leaves what it found, and what it did not find`() async {
+    @Test func `A read records what it found, and that it found nothing`() async {
         await withCheckedContinuation { continuation in make().store(request(3)) { continuation.resume() } }
         let hash = data.contentHash
         let expected = CachedValidators(validators: StoredRecords.validators(3), contentHash: hash)
@@ -92,7 +92,7 @@ import WebImage
         #expect(caches[0].diskEntry(forKey: key)?.data == data)
         #expect(await caches[1].diskData(forKey: key) == data)
         #expect(await query(caches[2]) == expected)
-        #expect(caches[3].imageFromDisk(forKey: key) == nil, "it is no picture")
+        #expect(caches[3].imageFromDisk(forKey: key) == nil, "not an image")
         for cache in caches { #expect(cache.knownValidators(forKey: key) == expected) }
         caches[0].removeImageFromDisk(forKey: key)
         #expect(caches[1].diskEntry(forKey: key) == nil)
@@ -100,7 +100,7 @@ import WebImage
         for cache in caches[..<3] { #expect(cache.knownValidators(forKey: key) == nil) }
     }
 
-    @Test func `A query reads the end of the file only, and no time is set`() async throws {
+    @Test func `A query reads only the end of the file and sets no time`() async throws {
         await withCheckedContinuation { continuation in make().store(request(3)) { continuation.resume() } }
         let reads = Lock(0)
         var calls = FileCalls.system
@@ -116,11 +116,11 @@ import WebImage
         #expect(before.validators == StoredRecords.validators(3))
     }
 
-    @Test func `The hash of what was received is known where somebody knows it`() async {
+    @Test func `The hash of the received data is known if the store gave it`() async {
         let cache = make()
         var plain = request(1)
         cache.store(plain, completion: nil)
-        #expect(cache.knownValidators(forKey: key)?.contentHash == nil, "nobody has looked at the bytes")
+        #expect(cache.knownValidators(forKey: key)?.contentHash == nil, "the bytes have not been read")
         plain.dataHash = 5
         cache.store(plain, completion: nil)
         #expect(cache.knownValidators(forKey: key)?.contentHash == 5)
@@ -133,7 +133,7 @@ import WebImage
         #expect(cache.knownValidators(forKey: key)?.contentHash == 6)
     }
 
-    @Test func `Changed bytes of an entry have no hash any more, and the hash does not count in comparisons`() async {
+    @Test func `Amended bytes of an entry have no hash any more, and the hash is ignored in comparisons`() async {
         let cache = make()
         cache.storeDataToDisk(data, forKey: key)
         let entry = cache.diskEntry(forKey: key)
@@ -147,7 +147,7 @@ import WebImage
         #expect(changed?.dataHash.value == nil)
     }
 
-    @Test func `A read that a store has overtaken leaves nothing`() async {
+    @Test func `A read that a store has overtaken records nothing`() async {
         let disk = FakeDisk()
         let cache = disk.cache()
         _ = disk.store(CachedImageData(data: data, validators: StoredRecords.validators(1)), forKey: key)
@@ -164,7 +164,7 @@ import WebImage
         await cache.flush()
     }
 
-    @Test func `An amendment without an entry is of nothing`() async {
+    @Test func `An amendment without an entry has no effect`() async {
         let cache = make()
         cache.amend(validators: StoredRecords.validators(1), forKey: key)
         #expect(cache.knownValidators(forKey: key) == nil)
@@ -173,7 +173,7 @@ import WebImage
         #expect(await query(cache) == nil)
     }
 
-    @Test func `Where entries are not replaced, what is known is what is found`() async {
+    @Test func `Where entries are not replaced, the entry's own validators are known`() async {
         let cache = make { $0.writesWithoutOverwriting = true }
         cache.store(request(1), completion: nil)
         #expect(cache.knownValidators(forKey: key) == nil, "there may be one that stays")
@@ -185,7 +185,7 @@ import WebImage
         #expect(number(cache.knownValidators(forKey: key)) == 1)
     }
 
-    @Test func `What a pass removes is not known any more, and what it leaves is`() async {
+    @Test func `Entries removed by a pass are not known any more, and the others are`() async {
         let cache = make { $0.maxDiskAge = 100 }
         cache.store(request(1), completion: nil)
         await cache.flush()
@@ -199,7 +199,7 @@ import WebImage
         #expect(await query(cache, "young") != nil)
     }
 
-    @Test func `Entries of read-only directories are known, and not when these change`() async {
+    @Test func `Entries of read-only directories are known, but not their later changes`() async {
         await withCheckedContinuation { continuation in make("old").store(request(4)) { continuation.resume() } }
         let cache = make { $0.readOnlyDirectories = [directory.path("old")] }
         #expect(number(await query(cache)) == 4)
@@ -236,7 +236,7 @@ import WebImage
         #expect(number(await self.query(cache)) == nil && answers.count == 1)
     }
 
-    @Test func `A cache of one's own knows nothing, and is read as a whole`() async {
+    @Test func `A custom cache knows no validators, and is read as a whole`() async {
         let cache = FakeCache()
         let entry = CachedImageData(data: data, validators: StoredRecords.validators(6))
         cache.edit { $0.disk[key] = entry }
@@ -268,7 +268,7 @@ import WebImage
         for cache in [low, high] { await cache.flush() }
     }
 
-    @Test(arguments: [false, true]) func `What is about other bytes does not get to an entry that waits to be written`(
+    @Test(arguments: [false, true]) func `Validators of other bytes are not set on an entry that waits to be written`(
         isEncoded: Bool
     ) async {
         let disk = FakeDisk()
@@ -286,7 +286,7 @@ import WebImage
         gate.open()
         await cache.flush()
         #expect(disk.entry(forKey: key)?.validators?.etag == "\"1\"")
-        // What lies on the level of somebody else is looked at, too.
+        // Another cache's disk level is read, too.
         cache.amend(validators: about, forKey: key)
         await cache.flush()
         #expect(disk.entry(forKey: key)?.validators?.etag == "\"1\"")

@@ -17,7 +17,7 @@ import WebImage
         return (harness.manager.queryDisk(forKey: "k", priority: .normal) { answers.note($0) }, answers)
     }
 
-    @Test func `Shared instances are one each`() {
+    @Test func `There is one of each shared instance`() {
         #expect(ImageCachesManager.shared === ImageCachesManager.shared)
         #expect(ImageCachesManager.shared.caches.map(ObjectIdentifier.init) == [ObjectIdentifier(ImageCache.shared)])
         #expect(ImageCache.shared === ImageCache.shared)
@@ -28,7 +28,7 @@ import WebImage
         #expect(ImageCodersManager.shared === ImageCodersManager.shared)
     }
 
-    @Test func `The last cache is asked first`() throws {
+    @Test func `The cache added last is asked first`() throws {
         let harness = CachesHarness("low", "middle", "high")
         let (_, answers) = query(harness)
         #expect(answers.values.map { $0?.data } == [Data("high".utf8)])
@@ -49,7 +49,8 @@ import WebImage
         #expect(harness.manager.diskEntry(forKey: "k")?.data == Data("high".utf8))
     }
 
-    @Test func `A cache that is added is the highest, one that is removed is asked no more, and itself is left out`() {
+    @Test
+    func `An added cache is the highest, a removed one is not asked any more, and the manager cannot contain itself`() {
         let harness = CachesHarness()
         let manager = harness.manager
         let top = ProbeCache("top", harness.log, entry: "top")
@@ -66,7 +67,7 @@ import WebImage
     }
 
     @Test(arguments: [ImageCachesManager.OperationPolicy.serial, .concurrent])
-    func `Every memory is looked into, the highest first, before any disk is read`(
+    func `Every memory is searched, the highest first, before any disk is read`(
         policy: ImageCachesManager.OperationPolicy
     ) async throws {
         let harness = CachesHarness(nil, nil, "high")
@@ -81,7 +82,7 @@ import WebImage
         #expect(harness.log.entries == ["high memory", "middle memory", "low memory"])
     }
 
-    @Test func `One after the other: the first that has it answers, and those below are not asked`() {
+    @Test func `In order: the first hit answers, and lower caches are not asked`() {
         let harness = CachesHarness("low", "middle", nil, isHeld: true)
         let (_, answers) = query(harness)
         harness.high.answer()
@@ -91,7 +92,7 @@ import WebImage
         #expect(harness.asked == ["high", "middle"])
     }
 
-    @Test func `The first cache that has it answers, and the others no more`() {
+    @Test func `The first hit answers, and the other caches are not asked`() {
         let harness = CachesHarness("low", nil, "high", isHeld: true)
         harness.manager.queryPolicy = .concurrent
         let (operation, answers) = query(harness)
@@ -99,13 +100,13 @@ import WebImage
         #expect(answers.count == 0)
         harness.low.answer()
         #expect(answers.values == [CachedImageData(data: Data("low".utf8))])
-        #expect(harness.high.queries[0].isCancelled, "what is not wanted any more is given up")
+        #expect(harness.high.queries[0].isCancelled, "unneeded queries are cancelled")
         harness.high.answer()
         operation.cancel()
         #expect(answers.count == 1 && !operation.isCancelled)
     }
 
-    @Test func `All at once and none has it: the answer comes after the last`() {
+    @Test func `Concurrently without a hit: the miss is reported after the last answer`() {
         let harness = CachesHarness(isHeld: true)
         harness.manager.queryPolicy = .concurrent
         let (_, answers) = query(harness)
@@ -117,7 +118,7 @@ import WebImage
     }
 
     @Test(arguments: [ImageCachesManager.OperationPolicy.serial, .concurrent])
-    func `A cancel answers once and reaches what runs`(policy: ImageCachesManager.OperationPolicy) {
+    func `Cancelling completes once and reaches running queries`(policy: ImageCachesManager.OperationPolicy) {
         let harness = CachesHarness("low", "middle", "high", isHeld: true)
         harness.manager.queryPolicy = policy
         let (operation, answers) = query(harness)
@@ -132,7 +133,7 @@ import WebImage
         #expect(answers.count == 1 && harness.asked == asked, "and the next is not asked")
     }
 
-    @Test func `A priority reaches what runs and what comes later`() throws {
+    @Test func `A priority reaches running and later queries`() throws {
         let harness = CachesHarness(isHeld: true)
         let (operation, _) = query(harness)
         let loading = try #require(operation as? any ImageLoaderOperation)
@@ -145,7 +146,7 @@ import WebImage
         #expect([all.high, all.middle, all.low].allSatisfy { $0.queries[0].priority == .low })
     }
 
-    @Test func `A cache that is removed during a query still answers`() {
+    @Test func `A cache removed during a query still answers`() {
         let harness = CachesHarness("low", nil, nil, isHeld: true)
         let (_, answers) = query(harness)
         harness.manager.caches = []
@@ -198,7 +199,9 @@ import WebImage
     }
 
     @Test(arguments: [ImageCachesManager.OperationPolicy.serial, .concurrent])
-    func `Which level has a key is that of the first cache that has it`(policy: ImageCachesManager.OperationPolicy) {
+    func `The reported level of a key is that of the first cache that has it`(
+        policy: ImageCachesManager.OperationPolicy
+    ) {
         let harness = CachesHarness("low", nil, nil)
         harness.manager.containsPolicy = policy
         let answers = Answers<ImageCacheType>()
@@ -208,7 +211,7 @@ import WebImage
         #expect(answers.values == [.disk, .none])
     }
 
-    @Test func `Validators go to the entry that a query finds`() throws {
+    @Test func `Validators are set on the entry that a query finds`() throws {
         let validators = try #require(CacheValidators(etag: "\"1\"", lastModified: nil))
         let harness = CachesHarness("low", "middle", nil)
         harness.manager.amend(validators: validators, forKey: "k")
@@ -228,7 +231,7 @@ import WebImage
         #expect(only.low.validators == validators && only.high.validators == nil)
     }
 
-    @Test func `A miss of the high one is a hit of the low one`() async throws {
+    @Test func `A miss of the highest cache can be a hit of the lowest`() async throws {
         let harness = ManagerHarness.answering("downloaded")
         let (low, high) = (FakeCache(), FakeCache())
         let caches = ImageCachesManager(caches: [low, high])
@@ -245,7 +248,7 @@ import WebImage
         #expect(again.count == 1, "a memory hit is delivered in the call")
     }
 
-    @Test func `With the disk alone, memories are neither looked into nor filled`() async throws {
+    @Test func `With a query of disk only, memories are neither searched nor filled`() async throws {
         let harness = ManagerHarness.answering("downloaded")
         let (low, high) = (FakeCache(), FakeCache())
         let key = harness.url.absoluteString
@@ -267,7 +270,7 @@ import WebImage
         #expect(again.cacheType == .disk && harness.loader.loads.count == 1)
     }
 
-    @Test func `An empty caches manager serves a load, too`() async throws {
+    @Test func `A load works with an empty caches manager`() async throws {
         let harness = ManagerHarness.answering()
         let context = harness.context { $0.imageCache = ImageCachesManager(caches: []) }
         let result = try await harness.start(options: .waitStoreCache, context: context).outcome.value().get()
@@ -279,7 +282,7 @@ import WebImage
         #expect(try await harness.start(options: .waitStoreCache, context: none).outcome.value().get().cacheKey.isEmpty)
     }
 
-    @Test func `Ten thousand queries, cancelled at random, answer once each`() async {
+    @Test func `Ten thousand queries cancelled at random complete once each`() async {
         let workers = WorkQueue(name: "test", width: 3)
         let caches = (0..<3).map { ThreadedCache(workers, hasEntry: $0 == 0) }
         let manager = ImageCachesManager(caches: caches)

@@ -41,7 +41,7 @@ import WebImage
         await withCheckedContinuation { continuation in cache.store(request) { continuation.resume() } }
     }
 
-    @Test func `Bytes go to disk with validators and extended data; those of the request win over the image's`() async {
+    @Test func `Bytes are stored with validators and extended data; those of the request override the image's`() async {
         let disk = Disk()
         let cache = cache(on: disk)
         let image = FakeCoder.image().with(extendedData: Data([1]))
@@ -56,7 +56,9 @@ import WebImage
         #expect(cache.memoryImage(forKey: "k") === image)
     }
 
-    @Test func `An image without bytes is encoded by the request's coder, and goes with the same`() async throws {
+    @Test func `An image without bytes is encoded by the request's coder and stored with the same metadata`()
+        async throws
+    {
         let disk = Disk()
         let cache = cache(on: disk)
         let coder = FakeCoder()
@@ -72,7 +74,7 @@ import WebImage
         #expect(cache.memoryImage(forKey: "k") == nil)
     }
 
-    @Test func `A disk level without an amend of its own reads the entry and stores it anew`() {
+    @Test func `A disk level without its own amend reads the entry and stores it again`() {
         let disk = Disk()
         disk.amend(extendedData: .some(Data([1])), validators: nil, forKey: "k")
         #expect(disk.entry(forKey: "k") == nil, "there is nothing to amend")

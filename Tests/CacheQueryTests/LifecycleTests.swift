@@ -11,7 +11,7 @@ import WebImage
 @testable import WebImagePlayer
 
 @Suite(.tags(.threadSanitizer)) struct LifecycleTests {
-    /// A clock that goes a second with every look at it.
+    /// A clock that advances by a second at every reading.
     private func ticking() -> ClockSource {
         let count = Lock<UInt64>(0)
         return ClockSource(
@@ -27,17 +27,17 @@ import WebImage
 
     private func passes(_ disk: FakeDisk) -> [Double?] { disk.content.withLock { $0.passes } }
 
-    @Test func `All caches share one budget`() {
+    @Test func `All caches share one time budget`() {
         let registry = CacheRegistry(clock: ticking())
         let disks = (0..<3).map { _ in FakeDisk() }
         let caches = disks.map { $0.cache() }
         for cache in caches { registry.add(cache.upkeep) }
         #expect(registry.terminate(within: 5.5))
-        // A second each for waiting, then what is left for trimming, never less than nothing.
+        // A second each for waiting, then the rest for trimming, never below zero.
         #expect(disks.map { passes($0) } == [[1.5], [0.5], [0]])
     }
 
-    @Test func `Everything is written before anything is trimmed, and what hangs does not hold up the end`() async {
+    @Test func `Everything is written before anything is trimmed, and a hanging cache does not delay the exit`() async {
         let registry = CacheRegistry()
         let (stuck, other) = (FakeDisk(), FakeDisk())
         let gate = Gate()
@@ -54,7 +54,7 @@ import WebImage
         for cache in caches { #expect(cache.prepareForExit(within: 20)) }
     }
 
-    @Test func `A second call does nothing and tells the same`() {
+    @Test func `A second call does nothing and returns the same result`() {
         let registry = CacheRegistry()
         let disk = FakeDisk()
         let cache = disk.cache()
@@ -69,7 +69,7 @@ import WebImage
         #expect(!late.terminate(within: 5))
     }
 
-    @Test func `A cache that is gone is not asked`() async {
+    @Test func `A released cache is not asked`() async {
         let registry = CacheRegistry()
         let disk = FakeDisk()
         let kept = FakeDisk()
@@ -81,10 +81,10 @@ import WebImage
         #expect(passes(disk).isEmpty)
         #expect(passes(kept).count == 1)
         for _ in 0..<100 { registry.add(disk.cache { $0.expiryInterval = 0 }.upkeep) }
-        #expect(registry.entryCount < 200, "the list does not grow with those that are gone")
+        #expect(registry.entryCount < 200, "the list does not grow with released caches")
     }
 
-    @Test func `Every cache is told of short memory and of going out of sight`() async {
+    @Test func `Every cache is notified of low memory and of entering the background`() async {
         let disk = FakeDisk()
         let cache = disk.cache { $0.shouldUseWeakMemoryCache = true }
         let image = FakeCoder.image()
@@ -99,7 +99,7 @@ import WebImage
     }
 
     @Test(arguments: [(0.25, 0, 1), (0.25, 10, 2), (1, 10, 5), (0, 0, 0)])
-    func `Out of sight a share of the limit stays in memory, of what there is without a limit`(
+    func `In the background a share of the limit stays in memory, or of the current size without a limit`(
         share: Double,
         imagesOfLimit: Int,
         left: Int
@@ -117,7 +117,7 @@ import WebImage
         #expect((0..<5).count { cache.memoryImage(forKey: "\($0)") != nil } == left)
     }
 
-    @Test func `Short memory drops the frames of animations that are not shown next`() throws {
+    @Test func `Low memory drops the frames of animations that are not shown next`() throws {
         let (pool, player) = AnimationFramePools.shared.join(NumberedAnimation(count: 4))
         defer { AnimationFramePools.shared.leave(pool, player: player) }
         pool.wish(player, for: [0], isWaiting: false, byteLimit: .max, first: FakeCoder.image())
@@ -127,7 +127,7 @@ import WebImage
         #expect(pool.count == 0)
     }
 
-    @Test func `A memory level of one's own is emptied when memory is short, unless it knows better`() {
+    @Test func `A custom memory level is emptied on low memory, unless it handles it`() {
         final class Level: MemoryCaching {
             let count = Lock(0)
             func image(forKey key: String) -> Image? { nil }
@@ -142,7 +142,7 @@ import WebImage
         #expect(level.count.withLock { $0 } == 1)
     }
 
-    @Test func `A process that ends by main's return has written what it stored`() async throws {
+    @Test func `A process that ends by returning from main has written what it stored`() async throws {
         let directory = TemporaryDirectory()
         let process = try HelperProcess("test-program", ["cache-hammer", "return", directory.path, "1"])
         #expect(await process.readLine() == "ready")
@@ -151,7 +151,7 @@ import WebImage
     }
 
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
-    func `A process that is ended by SIGTERM and its like has written what it stored`(signal: Int32) async throws {
+    func `A process ended by SIGTERM and similar signals has written what it stored`(signal: Int32) async throws {
         let directory = TemporaryDirectory()
         let process = try HelperProcess("test-program", ["cache-hammer", "signal", directory.path, "1"])
         #expect(await process.readLine() == "ready")
@@ -165,7 +165,7 @@ import WebImage
         #expect(cache.totalCount == 1000)
         for number in 0..<1000 {
             let data = cache.data(forKey: "\(number)")
-            #expect(data.map { HammerPicture.isWhole($0, number: number) } == true)
+            #expect(data.map { HammerImage.isWhole($0, number: number) } == true)
         }
     }
 }

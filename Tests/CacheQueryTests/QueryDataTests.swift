@@ -21,7 +21,7 @@ import WebImage
         return context
     }
 
-    /// An image and bytes that say the same width.
+    /// An image and bytes that state the same width.
     private func store(_ width: Int, in cache: ImageCache) {
         cache.store(
             FakeCoder.image(width: width),
@@ -35,7 +35,7 @@ import WebImage
 
     private func width(_ data: Data?) -> Int? { data.map { Int($0[$0.startIndex + 4]) } }
 
-    @Test func `A query of memory alone answers in the call and reads no disk, also when bytes are asked for`() async {
+    @Test func `A memory query completes synchronously and reads no disk, also when bytes are requested`() async {
         let cache = disk.cache()
         store(5, in: cache)
         await cache.flush()
@@ -52,7 +52,7 @@ import WebImage
         #expect(disk.content.withLock { $0.reads.count } == reads)
     }
 
-    @Test func `On a memory hit the bytes come when asked for, in time when asked for that`() async {
+    @Test func `On a memory hit the bytes are delivered if requested, and synchronously if that is requested`() async {
         let cache = disk.cache()
         store(5, in: cache)
         await cache.flush()
@@ -60,7 +60,7 @@ import WebImage
         disk.holdReads(gate)
         let found = Monitor<[ImageCacheResult]>([])
         cache.queryImage(forKey: key, context: context) { result in found.withLock { $0.append(result) } }
-        #expect(found.withLock { $0.first?.image != nil && $0.first?.data == nil }, "not asked for")
+        #expect(found.withLock { $0.first?.image != nil && $0.first?.data == nil }, "not requested")
         cache.queryImage(forKey: key, options: .queryMemoryData, context: context) { result in
             found.withLock { $0.append(result) }
         }
@@ -80,17 +80,17 @@ import WebImage
         #expect(coder.decodeCount == 0)
     }
 
-    @Test func `An image without an entry on disk comes without bytes`() async {
+    @Test func `An image without an entry on disk is delivered without bytes`() async {
         let cache = disk.cache()
         cache.storeToMemory(FakeCoder.image(), forKey: key)
         let result = await cache.queryImage(forKey: key, options: .queryMemoryData, context: context)
         #expect(result.image != nil && result.data == nil && result.cacheType == .memory)
-        // The option alone means memory misses no more than memory hits.
+        // By itself the option applies to memory misses, not to hits.
         let miss = await cache.queryImage(forKey: "miss", options: .queryMemoryData, context: context)
         #expect(miss.image == nil && miss.cacheType == .none)
     }
 
-    @Test func `A cancelled one delivers nothing but that`() async {
+    @Test func `A cancelled query delivers only an empty result`() async {
         let cache = disk.cache()
         store(5, in: cache)
         await cache.flush()
@@ -108,7 +108,7 @@ import WebImage
     }
 
     @Test(arguments: ["store", "remove", "clear memory", "store data"])
-    func `Image and bytes are of one store, whatever is stored meanwhile`(change: String) async {
+    func `Image and bytes are from the same store, whatever is stored meanwhile`(change: String) async {
         let cache = disk.cache()
         store(5, in: cache)
         await cache.flush()
@@ -133,11 +133,11 @@ import WebImage
     }
 
     @Test(arguments: [false, true])
-    func `An image that is stored meanwhile comes with the bytes of its store, and stays`(isSync: Bool) async {
+    func `An image stored meanwhile is delivered with the bytes of its store, and stays in memory`(isSync: Bool) async {
         let cache = disk.cache()
         store(5, in: cache)
         await cache.flush()
-        // What a caller makes of bytes need not look like what a coder does.
+        // A caller may decode the bytes differently than a coder.
         let own = FakeCoder.image(width: 60)
         let storeOwn: @Sendable () -> Void = { [key] in
             let data = FakeCoder.data(width: 6)
@@ -162,7 +162,8 @@ import WebImage
     }
 
     @Test(arguments: [WebImageOptions.queryMemoryData, [.queryMemoryData, .queryMemoryDataSync]])
-    func `An image that is known to be of other bytes gives way to one of these`(options: WebImageOptions) async throws
+    func `An image known to be of other bytes is replaced by one of the entry's bytes`(options: WebImageOptions)
+        async throws
     {
         let cache = disk.cache()
         let older = try coder.decode(FakeCoder.data(width: 5), options: ImageDecodeOptions())
@@ -178,7 +179,7 @@ import WebImage
         #expect(result?.image?.pixelWidth == 6 && width(result?.data) == 6)
     }
 
-    @Test func `Under stores from another thread no pair is mixed`() async {
+    @Test func `During stores from another thread, image and bytes are never mixed`() async {
         let cache = disk.cache()
         store(1, in: cache)
         let isOver = Monitor(false)

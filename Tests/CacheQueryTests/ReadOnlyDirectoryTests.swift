@@ -27,7 +27,7 @@ import WebImage
 
     @Test func `An SDWebImage directory is read, with and without extension, and never changed`() async {
         let old = makeDirectory("old")
-        // What `printf %s KEY | md5sum` prints.
+        // The output of `printf %s KEY | md5sum`.
         let withExtension = old + "/9ef778804fd929ca71a038547aea542b.png"
         let without = old + "/992d2a62da44b8d47c4fbf59a99680cf"
         writeBytes(plain, withExtension)
@@ -45,7 +45,7 @@ import WebImage
         context.callbackQueue = .inline
         let result = await cache.queryImage(forKey: key, context: context)
         #expect(result.image != nil && result.cacheType == .disk)
-        // Neither what changes entries nor what removes them goes there.
+        // Neither changes nor removals of entries affect it.
         await cache.setExtendedData(Data([1]), forKey: key)
         await cache.removeImage(forKey: key)
         await cache.removeExpiredData()
@@ -59,8 +59,7 @@ import WebImage
         #expect(cache.diskEntry(forKey: key)?.data == Data(plain), "a removal does not reach there")
     }
 
-    @Test func `What the cache has itself comes first, then the directories in their order, then the additional path`()
-    {
+    @Test func `The cache's own entry is found first, then the directories in order, then the additional path`() {
         let (first, second) = (makeDirectory("first"), makeDirectory("second"))
         let last = directory.path("last")
         let name = CacheFileName(key: key).string
@@ -80,7 +79,7 @@ import WebImage
         #expect(cache.diskEntry(forKey: key)?.data == Data([4]))
     }
 
-    @Test func `Another cache's directory is read with what is stored there`() {
+    @Test func `Another cache's directory is read with its metadata`() {
         let other = ImageCache(path: directory.path("other"), config: ImageCacheConfig(), clock: .system)
         other.storeDataToDisk(Data(plain), forKey: key, extendedData: Data([7]))
         let cache = make { $0.readOnlyDirectories = [other.diskCachePath] }
@@ -97,7 +96,7 @@ import WebImage
         #expect(cache.diskEntry(forKey: key) == nil)
     }
 
-    @Test func `Contains does not look there`() async {
+    @Test func `Contains does not search read-only directories`() async {
         let old = makeDirectory("old")
         writeBytes(plain, old + "/" + CacheFileName(key: key).string)
         let cache = make { $0.readOnlyDirectories = [old] }
@@ -107,7 +106,7 @@ import WebImage
         #expect(cache.totalDiskCount == 0)
     }
 
-    @Test func `Links, pipes, directories and damaged entries are passed over`() throws {
+    @Test func `Links, pipes, directories and damaged entries are skipped`() throws {
         let (bad, good) = (makeDirectory("bad"), makeDirectory("good"))
         let name = CacheFileName(key: key).string
         writeBytes(plain, good + "/" + name)

@@ -22,7 +22,7 @@ import WebImage
         return context
     }
 
-    /// Results of queries, in the order they come.
+    /// Results of queries, in order of delivery.
     private final class Results: Sendable {
         let list = Monitor<[ImageCacheResult]>([])
         func add(_ result: ImageCacheResult) { list.withLock { $0.append(result) } }
@@ -42,7 +42,7 @@ import WebImage
         #expect(images.allSatisfy { $0.image === images[0].image && $0.data == FakeCoder.data() })
         #expect(images.allSatisfy { $0.cacheType == .disk })
         #expect(await data == FakeCoder.data())
-        // The last one may have come when the read was over.
+        // The last one may have started after the read.
         #expect(disk.readCount <= 2)
         #expect(coder.decodeCount == 1)
     }
@@ -70,7 +70,7 @@ import WebImage
     }
 
     @Test(arguments: ["query", "load"])
-    func `A load that is begun after a store does not share a read from before it`(earlier: String) async throws {
+    func `A load started after a store does not share an earlier read`(earlier: String) async throws {
         let cache = disk.cache()
         cache.storeDataToDisk(FakeCoder.data(width: 1), forKey: key)
         let gate = Gate()
@@ -98,7 +98,7 @@ import WebImage
         #expect(await before.value { $0 } == 1)
     }
 
-    @Test func `Queries that want other images of the same bytes share the read alone`() async {
+    @Test func `Queries for different images of the same bytes share only the read`() async {
         let cache = disk.cache()
         cache.storeDataToDisk(FakeCoder.data(), forKey: key)
         let gate = Gate()
@@ -125,7 +125,7 @@ import WebImage
     }
 
     @Test(arguments: ["store", "remove", "clear", "synchronous store"])
-    func `A query begun after a store does not join a read begun before it`(change: String) async {
+    func `A query started after a store does not join an earlier read`(change: String) async {
         let cache = disk.cache()
         let (old, new) = (FakeCoder.data(width: 1), FakeCoder.data(width: 2))
         cache.storeDataToDisk(old, forKey: key)
@@ -151,13 +151,13 @@ import WebImage
         cache.queryImage(forKey: key, context: context(), completion: after.add)
         #expect(await after.wait(1).first?.data == expected)
         gate.open()
-        // The image that the later query has put into memory will do, too, but not as that of the old bytes.
+        // An image that the later query has put into memory is accepted, too, but not as an image of the old bytes.
         let first = await before.wait(1).first
         #expect(first?.data == (first?.cacheType == .memory ? nil : old))
         await cache.flush()
     }
 
-    @Test func `A query of the disk alone is never answered from memory`() async {
+    @Test func `A query of disk only is never answered from memory`() async {
         let cache = disk.cache()
         cache.storeDataToDisk(FakeCoder.data(), forKey: key)
         let gate = Gate()
@@ -176,7 +176,7 @@ import WebImage
         #expect(coder.decodeCount == 1)
     }
 
-    @Test func `One of two that share leaves, the other gets its image`() async {
+    @Test func `When one of two sharing queries is cancelled, the other gets its image`() async {
         let cache = disk.cache()
         cache.storeDataToDisk(FakeCoder.data(), forKey: key)
         for leaver in 0..<2 {
@@ -205,7 +205,7 @@ import WebImage
         #expect(disk.readCount == 2)
     }
 
-    @Test func `When all have left nothing is decoded, and nothing is read that has not begun`() async {
+    @Test func `When all have cancelled nothing is decoded, and a read that has not begun is skipped`() async {
         let cache = disk.cache { $0.maxConcurrentDiskOperations = 1 }
         for key in ["a", "b"] { cache.storeDataToDisk(FakeCoder.data(), forKey: key) }
         let gate = Gate()
@@ -219,7 +219,7 @@ import WebImage
         #expect(coder.decodeCount == 0)
     }
 
-    @Test func `A query that comes late and is urgent moves what it shares forward`() async {
+    @Test func `A later query of high priority moves the shared read forward`() async {
         let cache = disk.cache { $0.maxConcurrentDiskOperations = 1 }
         let gate = Gate()
         cache.diskQueue.submit { gate.wait() }
@@ -228,7 +228,7 @@ import WebImage
         let end: @Sendable (ImageCacheResult) -> Void = { _ in left.withLock { $0 -= 1 } }
         for key in ["a", "b", "c", "d"] { cache.queryImage(forKey: key, context: context(), completion: end) }
         cache.queryImage(forKey: "c", options: .highPriority, context: context(), completion: end)
-        // One that has left does not count any more.
+        // A cancelled one does not count any more.
         let small = context { $0.thumbnailPixelSize = ImageSize(width: 2, height: 2) }
         cache.queryImage(forKey: "d", options: .highPriority, context: small, completion: end).cancel()
         gate.open()
@@ -237,15 +237,14 @@ import WebImage
     }
 
     @Test
-    func
-        `Ten thousand random queries, stores and cancels: one completion, and the bytes are of a state between call and end`()
+    func `Ten thousand random queries complete once each, with bytes of a state between call and end`()
         async
     {
         let directory = TemporaryDirectory()
         let cache = ImageCache(path: directory.path("cache"), config: ImageCacheConfig(), clock: .system)
         let keys = (0..<6).map { "http://h/\($0).png" }
-        // The versions that each key's stores have begun and ended with; a query may see any between what had ended when
-        // it was called and what had begun when it completed.
+        // The versions that each key's stores have begun and ended with. A query may see any version between the last
+        // that had ended when it was called and the last that had begun when it completed.
         let begun = Lock([Int](repeating: 0, count: keys.count))
         let left = Monitor(10_000)
         let counts = Lock([Int](repeating: 0, count: 10_000))
@@ -308,7 +307,7 @@ import WebImage
 }
 
 @Suite(.tags(.threadSanitizer)) struct GenerationsTests {
-    @Test func `A generation is current until something changes or is about to`() {
+    @Test func `A generation is current until a change happens or is about to`() {
         var generations = Generations()
         let first = generations.generation(of: "a")
         #expect(generations.isCurrent(first, of: "a"))
@@ -326,7 +325,7 @@ import WebImage
         #expect(!generations.isCurrent(after, of: "a"))
     }
 
-    @Test func `A change of all changes each`() {
+    @Test func `A change of all keys ends the generation of each`() {
         var generations = Generations()
         let first = generations.generation(of: "a")
         generations.begin(nil)
@@ -336,7 +335,7 @@ import WebImage
         #expect(generations.generation(of: "b").isSettled)
     }
 
-    @Test func `Coders are told apart by what they are, and by their state if they have some`() {
+    @Test func `Coders are compared by identity, and by their state if they have any`() {
         struct Stateful: ImageCoder {
             var quality: Int
             func canDecode(_ data: Data) -> Bool { false }

@@ -14,7 +14,7 @@ import WebImage
     private let data = FakeCoder.data()
     private let validators = CacheValidators(etag: "\"1\"", lastModified: nil)
 
-    @Test func `Extended data is set, read and taken away, and goes with the entry`() async {
+    @Test func `Extended data is set, read and removed, and is removed with the entry`() async {
         let cache = ImageCache(path: directory.path("cache"), config: ImageCacheConfig(), clock: .system)
         await cache.setExtendedData(Data([1]), forKey: key)
         #expect(await cache.extendedData(forKey: key) == nil, "there is no entry")
@@ -33,7 +33,7 @@ import WebImage
         #expect(await cache.extendedData(forKey: "") == nil)
     }
 
-    @Test func `A change is seen from the moment of the call, whatever waits`() async {
+    @Test func `A change is visible from the call on, whatever is pending`() async {
         let disk = FakeDisk()
         let cache = disk.cache()
         let gate = Gate()
@@ -55,7 +55,7 @@ import WebImage
         #expect(cache.prepareForExit(within: 20))
     }
 
-    @Test func `A request's extended data and validators are stored with it and queried`() async {
+    @Test func `A request's extended data and validators are stored with it and found by queries`() async {
         let disk = FakeDisk()
         let cache = disk.cache()
         var request = ImageStoreRequest(key: key, image: FakeCoder.image(), data: data)

@@ -7,9 +7,9 @@ import WebImage
 @testable import WebImageCache
 @testable import WebImageLoading
 
-/// The hash that a load leaves with an entry.
+/// The ThumbHash that a load stores with an entry.
 @Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct StoredThumbHashTests {
-    private static let pictures = [
+    private static let images = [
         "JPEG/photo.jpg", "PNG/photo-rgb.png", "WebP/lossy.webp", "GIF/photo.gif", "Animation/pillow.gif",
     ]
 
@@ -26,7 +26,9 @@ import WebImage
         return sum / Double(first.pixelWidth * first.pixelHeight * 4)
     }
 
-    @Test(arguments: pictures) func `A hash of samples shows what one of all pixels shows`(name: String) async throws {
+    @Test(arguments: images) func `A hash of samples decodes to the same preview as one of all pixels`(name: String)
+        async throws
+    {
         let image = try await Image.decode(try Fixtures.data(name)).still
         let (all, samples) = (try ThumbHash(image), try ThumbHash(sampling: image))
         #expect(samples.bytes.count == all.bytes.count && samples.hasAlpha == all.hasAlpha)
@@ -35,7 +37,7 @@ import WebImage
     }
 
     @Test(arguments: [(1, 1), (3, 1), (1, 200), (40, 30), (16, 16), (17, 5), (2000, 3)])
-    func `Any size has a hash`(width: Int, height: Int) throws {
+    func `An image of any size has a hash`(width: Int, height: Int) throws {
         for format in [PixelFormat.rgb8, .bgra8Premultiplied] {
             let bitmap = try Bitmap.allocate(width: width, height: height, pixelFormat: format)
             for row in 0..<height {
@@ -50,7 +52,7 @@ import WebImage
         }
     }
 
-    @Test func `A load leaves the hash of the original with its entry`() async throws {
+    @Test func `A load stores the original's hash with its entry`() async throws {
         let directory = TemporaryDirectory()
         let cache = ImageCache(directory: directory.path)
         let manager = WebImageManager(cache: cache, loader: FileImageLoader.shared, pipeline: Pipeline())
@@ -65,15 +67,15 @@ import WebImage
         let exact = try ThumbHash(try await Image.decode(try Fixtures.data("JPEG/photo.jpg")))
         #expect(
             hash.approximateAspectRatio == exact.approximateAspectRatio,
-            "that of the picture, not of the stretched one"
+            "the hash of the image, not of the stretched one"
         )
         #expect(try mean(try hash.makeImage(), try exact.makeImage()) < 12)
-        // Another process finds it, too.
+        // A new process finds it, too.
         let second = ImageCache(directory: directory.path)
         #expect(await second.thumbHash(forKey: key) == hash && second.diskEntry(forKey: key)?.thumbHash == hash)
     }
 
-    @Test func `It stays when other things of the entry change, and goes with the entry`() async throws {
+    @Test func `The hash stays when other metadata changes, and is removed with the entry`() async throws {
         let cache = ImageCache(directory: TemporaryDirectory().path)
         let hash = try #require(ThumbHash(bytes: [1, 2, 3, 0, 0] + [UInt8](repeating: 9, count: 20)))
         var request = ImageStoreRequest(key: "k", data: Data("bytes".utf8))
@@ -83,12 +85,12 @@ import WebImage
         await cache.setExtendedData(Data([7]), forKey: "k")
         #expect(await cache.thumbHash(forKey: "k") == hash && cache.diskEntry(forKey: "k")?.extendedData == Data([7]))
         await cache.store(nil, data: Data("others".utf8), forKey: "k")
-        #expect(await cache.thumbHash(forKey: "k") == nil, "other bytes are another picture")
+        #expect(await cache.thumbHash(forKey: "k") == nil, "other bytes are another image")
         await cache.removeImage(forKey: "k")
         #expect(await cache.thumbHash(forKey: "k") == nil)
     }
 
-    @Test func `A record that is no hash is none`() {
+    @Test func `A damaged hash is ignored`() {
         var trailer = EntryTrailer(key: "k", created: 0)
         trailer.records = [EntryTrailer.Record(tag: EntryTrailer.Tag.thumbHash, bytes: Data([1, 2]))]
         #expect(trailer.thumbHash == nil)

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 package import WebImageCache
 
-/// The levels of a cache that was made without levels of the test's own have more than the protocols ask for.
+/// The built-in levels of a cache, which have more than the protocols require.
 extension DiskCaching {
     private var builtIn: DiskCache { self as! DiskCache }
     package var config: ImageCacheConfig { builtIn.config }

@@ -8,7 +8,7 @@ package enum DirectoryFiller {
         return String(repeating: "0", count: 32 - digits.utf8.count) + digits
     }
 
-    /// Makes files of one block each, a second apart, the last `newest`; the size of a block.
+    /// Makes files of one block each, a second apart, the last `newest`; returns the size of a block.
     package static func fill(_ path: String, count: Int, newest: Double) -> Int {
         for number in 0..<count {
             let file = open(path + "/" + name(number), O_WRONLY | O_CREAT | O_TRUNC, 0o600)

@@ -10,13 +10,13 @@ package func setTimes(_ path: String, accessed: Double, modified: Double) {
 
 package func setTimes(_ path: String, _ time: Double) { setTimes(path, accessed: time, modified: time) }
 
-/// Whether there is something of that name, symbolic links not followed.
+/// Returns whether the path exists, without following symbolic links.
 package func exists(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0
 }
 
-/// The file's state; all zero when there is none.
+/// The file's status; all zero if it does not exist.
 package func fileStatus(_ path: String) -> stat {
     var status = stat()
     lstat(path, &status)
@@ -45,7 +45,7 @@ package func names(in path: String) -> [String] {
 }
 
 extension DiskCache {
-    /// A cache in a directory, with a clock of the test's.
+    /// A cache in a directory, with a clock of the test.
     package static func make(
         _ directory: TemporaryDirectory,
         clock: ManualClock = ManualClock(),

@@ -3,7 +3,7 @@ import Glibc
 package import TestSupport
 package import WebImageCache
 
-/// A disk level in memory that counts, says which threads it was called on, and waits where it is told to.
+/// A disk level in memory that counts, records the calling threads, and waits on request.
 package final class FakeDisk: DiskCaching {
     package struct Content {
         package var entries: [String: CachedImageData] = [:]
@@ -45,7 +45,7 @@ package final class FakeDisk: DiskCaching {
     package func removeAllData() { content.withLock { $0.entries = [:] } }
     package func usage() -> (count: Int, size: Int) { content.withLock { ($0.entries.count, 0) } }
 
-    /// What is there when it is called, delivered when the gate opens.
+    /// The entry at the time of the call, delivered when the gate opens.
     package func entry(forKey key: String) -> CachedImageData? {
         let (entry, gate) = content.withLock { content in
             content.reads.append(key)

@@ -1,9 +1,9 @@
 import FoundationEssentials
 package import WebImageCache
 
-/// A cache that notes what it is asked, in a log that several share, and answers when the test says so.
+/// A cache that records its calls in a shared log, and answers when the test says so.
 package final class ProbeCache: ImageCaching {
-    /// What was asked of which cache, in order.
+    /// The calls and their caches, in order.
     package final class Log: Sendable {
         private let list = Lock<[String]>([])
 
@@ -47,7 +47,7 @@ package final class ProbeCache: ImageCaching {
 
     package func put(_ image: Image, forKey key: String) { state.withLock { $0.memory[key] = image } }
 
-    /// Gives the answers that were held back, at most so many.
+    /// Delivers held answers, at most this many.
     package func answer(_ count: Int = .max) {
         let ready = state.withLock { state in
             let ready = Array(state.held.prefix(count))
@@ -125,11 +125,11 @@ package struct CachesHarness {
         manager = ImageCachesManager(caches: [self.low, self.middle, self.high])
     }
 
-    /// The caches that were asked for anything, in order.
+    /// The caches that were called, in order.
     package var asked: [String] { log.entries.map { String($0.prefix { $0 != " " }) } }
 }
 
-/// Counts completions and keeps what they bring.
+/// Counts completions and stores their results.
 package final class Answers<Value: Sendable>: Sendable {
     private let list = Lock<[Value]>([])
 

@@ -1,16 +1,16 @@
 import FoundationEssentials
 package import WebImageCodecs
 
-/// A composed animation that logs what it decodes. Each frame is 4 × 4 pixels on a canvas of 8 × 4, at a place of its own, and has a
-/// colour of its own.
+/// A composed animation that logs its decodes. Each frame is 4 × 4 pixels on a canvas of 8 × 4, with its own position
+/// and colour.
 package struct DrawnAnimation {
     package let animation: ComposedAnimation
     private let log: Lock<[Int]>
 
     /// - Parameters:
-    ///   - frames: by default frames that stay, so that each needs all before it.
-    ///   - bad: those that cannot be decoded.
-    ///   - willDecode: called before a frame is decoded.
+    ///   - frames: By default frames that stay, so that each needs all before it.
+    ///   - bad: The frames that cannot be decoded.
+    ///   - willDecode: Called before a frame is decoded.
     package init(
         count: Int,
         size: (width: Int, height: Int) = (8, 4),
@@ -44,7 +44,7 @@ package struct DrawnAnimation {
         (0..<count).map { AnimationFrame(left: $0 % 5, width: 4, height: 4, duration: 0.1, disposal: .keep) }
     }
 
-    /// Frames that were decoded, in order.
+    /// Decoded frames, in order.
     package var decoded: [Int] { log.withLock { $0 } }
     package func forget() { log.withLock { $0 = [] } }
 

@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(arguments: ["png", "webp", "gif"])
-    func `An animation stays one in a format that holds it`(ending: String) async throws {
+    func `An animation stays one in a format that supports it`(ending: String) async throws {
         let source = Fixtures.path("WebP/animated-gif2webp.webp")
         let run = try await harness.run("get", source, "-o", "out.\(ending)", "--json", "-q", "100")
         #expect(run.status == 0)
@@ -25,14 +25,14 @@ import Testing
         #expect(try await facts("out/animated.png").frames == 4)
     }
 
-    @Test func `A thumbnail of an animation moves`() async throws {
+    @Test func `A thumbnail of an animation is animated`() async throws {
         let run = try await harness.run("get", Fixtures.path("GIF/animated.gif"), "-t", "20", "-o", "small.gif")
         #expect(run.status == 0)
         let line = try await facts("small.gif")
         #expect(line.width == 20 && line.height == 15 && line.frames == 4 && line.loopCount == 2)
     }
 
-    @Test func `The first frame alone, and another number of loops`() async throws {
+    @Test func `Only the first frame is written on request, or another loop count`() async throws {
         let source = Fixtures.path("GIF/animated.gif")
         #expect(try await harness.run("get", source, "--first-frame", "-o", "still.gif").status == 0)
         #expect(try await facts("still.gif").frames == 1)
@@ -42,13 +42,13 @@ import Testing
         #expect(try await facts("still.jpg").frames == 1)
         #expect(try await harness.run("get", source, "-o", "same.gif").status == 0)
         #expect(
-            try picture("GIF/animated.gif")
+            try fixtureBytes("GIF/animated.gif")
                 == [UInt8](Data(contentsOf: URL(fileURLWithPath: harness.directory.path("same.gif"))))
         )
     }
 
-    @Test func `An animation of too many frames gives its first, where no more is written`() async throws {
-        let data = try picture("GIF/animated.gif")
+    @Test func `An animation with too many frames gives its first frame to a still format`() async throws {
+        let data = try fixtureBytes("GIF/animated.gif")
         let structure = try #require(data.firstRange(of: [0x2C, 0, 0, 0, 0, 40, 0, 30, 0])).lowerBound
         // The blocks of the first frame, ten thousand times more.
         let end = try #require(
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `A file size is kept to, or the source is named`() async throws {
+    @Test func `A file size limit holds, or the source is reported`() async throws {
         let source = Fixtures.path("PNG/photo-rgb.png")
         for (limit, bytes) in [("2000", 2000), ("2K", 2048), ("0.003M", 3145)] {
             let run = try await harness.run("get", source, "-o", "out.jpg", "--max-file-size", limit, "--json")
@@ -80,12 +80,12 @@ import Testing
         let small = try await harness.run("get", source, "-o", "same.png", "--max-file-size", "1M")
         #expect(small.status == 0)
         #expect(
-            try picture("PNG/photo-rgb.png")
+            try fixtureBytes("PNG/photo-rgb.png")
                 == [UInt8](Data(contentsOf: URL(fileURLWithPath: harness.directory.path("same.png"))))
         )
     }
 
-    @Test func `Converting all frames has its time, and says so`() async throws {
+    @Test func `Converting all frames has a time limit, and an error says so`() async throws {
         let source = Fixtures.path("GIF/animated.gif")
         let run = try await harness.run(
             "get",

@@ -7,7 +7,7 @@ import Testing
     let server: LoopbackServer
 
     init() throws {
-        let body = try picture("JPEG/gray.jpg")
+        let body = try fixtureBytes("JPEG/gray.jpg")
         server = try LoopbackServer { _ in .response(body: body) }
     }
 
@@ -21,10 +21,10 @@ import Testing
         try await harness.run(["cache"] + words + ["--cache-dir", harness.cache])
     }
 
-    @Test func `Stats and list tell what is there`() async throws {
+    @Test func `Stats and list describe the cache's contents`() async throws {
         let urls = try await fill(3)
         let stats = try #require(try CommandLineHarness.objects(await cache("stats", "--json")).first)
-        let size = try picture("JPEG/gray.jpg").count
+        let size = try fixtureBytes("JPEG/gray.jpg").count
         #expect(stats.entries == 3 && stats.bytes == 3 * size)
         #expect(try await cache("stats").output.contains("3 entries"))
         let list = try CommandLineHarness.objects(await cache("list", "--json"))
@@ -40,18 +40,18 @@ import Testing
         #expect(try await cache("list").lines.count == 3)
     }
 
-    @Test func `The path of an entry opens as a picture`() async throws {
+    @Test func `The path of an entry opens as an image`() async throws {
         let urls = try await fill(1)
         #expect(try await cache("path").output == harness.cache + "/default\n")
         let path = try await cache("path", urls[0]).lines[0]
-        let original = try picture("JPEG/gray.jpg")
+        let original = try fixtureBytes("JPEG/gray.jpg")
         #expect(try [UInt8](Data(contentsOf: URL(fileURLWithPath: path))).starts(with: original))
         let missing = try await cache("path", "http://host/other.jpg")
         #expect(missing.status == 1 && missing.errors.contains("not in the cache"))
         #expect(try CommandLineHarness.objects(await cache("path", urls[0], "--json")).first?.exists == true)
     }
 
-    @Test func `Remove takes away what is named, and tells what is not there`() async throws {
+    @Test func `Remove removes the named entries, and reports missing ones`() async throws {
         let urls = try await fill(2)
         let run = try await cache("remove", urls[0], "http://host/other.jpg")
         #expect(run.status == 1 && run.errors.contains("http://host/other.jpg"))
@@ -61,7 +61,7 @@ import Testing
         #expect(try CommandLineHarness.objects(json).map(\.removed) == [false, true])
     }
 
-    @Test func `Trim keeps to age and size, clear leaves nothing`() async throws {
+    @Test func `Trim obeys age and size, and clear removes everything`() async throws {
         _ = try await fill(6)
         #expect(try CommandLineHarness.objects(await cache("trim", "--json")).first?.expired == 0)
         let trimmed = try #require(
@@ -79,7 +79,7 @@ import Testing
         #expect(try CommandLineHarness.objects(await cache("stats", "--json")).first?.entries == 0)
     }
 
-    @Test func `Verify finds a damaged entry and takes it away when told to`() async throws {
+    @Test func `Verify finds a damaged entry and removes it on request`() async throws {
         let urls = try await fill(2)
         let path = try await cache("path", urls[0]).lines[0]
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))

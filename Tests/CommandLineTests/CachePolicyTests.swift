@@ -2,13 +2,13 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// `--cache-policy`, and what is told of how fresh things are.
+/// `--cache-policy`, and the reports of freshness.
 @Suite(.timeLimit(.minutes(2))) struct CachePolicyTests {
     private let harness = CommandLineHarness()
 
-    /// A server with one picture and what it says of caching; a 304 to whoever has it.
+    /// A server with one image and its cache fields; it answers 304 to clients that have the image.
     private func server(_ cacheControl: String) throws -> LoopbackServer {
-        let body = try picture("JPEG/gray.jpg")
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let fields = [("Content-Type", "image/jpeg"), ("ETag", "\"1\""), ("Cache-Control", cacheControl)]
         return try LoopbackServer { request in
             request.header("If-None-Match") == "\"1\""
@@ -23,14 +23,14 @@ import Testing
         return try #require(try CommandLineHarness.objects(run).first)
     }
 
-    @Test func `By default a URL is taken to mean one picture for ever`() async throws {
+    @Test func `By default the image of a URL never changes`() async throws {
         let server = try server("no-store, no-cache")
         let lines = try await (1...2).asyncMap { _ in try await get(server) }
         #expect(lines.map(\.cacheType) == ["none", "disk"] && server.requestCount() == 1)
         #expect(lines.allSatisfy { $0.stale == false && $0.ageSeconds == nil })
     }
 
-    @Test func `What the server calls fresh is not asked for by the next process`() async throws {
+    @Test func `A fresh image is not requested by the next process`() async throws {
         let server = try server("max-age=600")
         let lines = try await (1...2).asyncMap { _ in try await get(server, "--cache-policy", "http") }
         #expect(lines.map(\.cacheType) == ["none", "disk"] && server.requestCount() == 1)
@@ -39,20 +39,20 @@ import Testing
         #expect(age >= 0 && age < 60)
     }
 
-    @Test func `What the server wants to be asked about is asked about, and not sent again`() async throws {
+    @Test func `A no-cache image is revalidated, and not sent again`() async throws {
         let server = try server("no-cache")
         let lines = try await (1...3).asyncMap { _ in try await get(server, "--cache-policy", "http") }
         #expect(lines.map(\.cacheType) == ["none", "disk", "disk"] && server.requestCount() == 3)
         #expect(server.requests.dropFirst().allSatisfy { $0.header("If-None-Match") == "\"1\"" })
     }
 
-    @Test func `What may not be stored is not in the cache afterwards`() async throws {
+    @Test func `A no-store image is not in the cache afterwards`() async throws {
         let server = try server("no-store")
         for _ in 1...2 { #expect(try await get(server, "--cache-policy", "http").cacheType == "none") }
         #expect(try await harness.run("cache", "list", "--cache-dir", harness.cache).lines.isEmpty)
     }
 
-    @Test func `revalidate asks each time, and a time to live after it`() async throws {
+    @Test func `revalidate asks each time, and a time to live after its end`() async throws {
         let server = try server("max-age=600")
         for _ in 1...2 { _ = try await get(server, "--cache-policy", "revalidate") }
         #expect(server.requestCount() == 2)
@@ -62,7 +62,7 @@ import Testing
         #expect(server.requestCount() == 3)
     }
 
-    @Test func `Without the server what is there is written, and is called stale`() async throws {
+    @Test func `Without the server the cached image is written, and reported as stale`() async throws {
         let server = try server("max-age=0")
         _ = try await get(server, "--cache-policy", "http")
         server.stop()
@@ -74,7 +74,7 @@ import Testing
         #expect(run.status == 0 && run.lines.first?.hasSuffix("(disk, stale)") ?? false)
     }
 
-    @Test func `A list is loaded by the policy, too`() async throws {
+    @Test func `A list is loaded with the policy, too`() async throws {
         let server = try server("max-age=600")
         let words = ["prefetch", server.url("/a.jpg").absoluteString, "--json", "--cache-dir", harness.cache]
         let lines = try await (1...2).asyncMap { _ in
@@ -86,7 +86,7 @@ import Testing
         #expect(lines[1].stale == false && lines[1].ageSeconds != nil)
     }
 
-    @Test func `--explain tells which rule decided`() async throws {
+    @Test func `--explain names the rule that decided`() async throws {
         let server = try server("max-age=600")
         _ = try await get(server, "--cache-policy", "http")
         let fresh = try await get(server, "--cache-policy", "http", "--explain")
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: [("max-age=600", true, "fresh for 9 min"), ("max-age=0", false, "stale for 0 s")])
-    func `The list of the cache tells how fresh an entry is`(_ control: String, isFresh: Bool, words: String)
+    func `The list of the cache shows the freshness of an entry`(_ control: String, isFresh: Bool, words: String)
         async throws
     {
         _ = try await get(try server(control))
@@ -111,18 +111,18 @@ import Testing
     }
 
     @Test(arguments: ["never", "", "ttl", "ttl=", "ttl=-1", "ttl=nan", "ttl=1e9", "HTTP"])
-    func `A policy that makes no sense is a mistake of the command line`(_ policy: String) async throws {
+    func `An invalid policy is a usage error`(_ policy: String) async throws {
         let run = try await harness.run("get", "a.jpg", "--cache-policy", policy)
         #expect(run.status == 64 && run.errors.contains("immutable, http, revalidate or ttl=SECONDS"))
     }
 
-    @Test func `Without a cache there is no policy`() async throws {
+    @Test func `Without a cache a policy is a usage error`() async throws {
         let run = try await harness.run("get", "a.jpg", "--cache-policy", "http", "--no-cache")
         #expect(run.status == 64 && run.errors.contains("--no-cache and --cache-policy cannot be combined"))
     }
 
-    @Test func `What the server lets come behind a stale picture is there for the next process`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `An image refreshed after a stale one is cached for the next process`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let fields = [("Content-Type", "image/jpeg"), ("Cache-Control", "max-age=0, stale-while-revalidate=600")]
         let newer = body + Data([0])
         let server = try LoopbackServer { request in

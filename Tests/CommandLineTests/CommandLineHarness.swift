@@ -1,7 +1,7 @@
 import FoundationEssentials
 import TestSupport
 
-/// Runs the program against a loopback server, with a cache and a directory of its own.
+/// Runs the program against a loopback server, with its own cache and directory.
 struct CommandLineHarness {
     let directory = TemporaryDirectory()
     var cache: String { directory.path("cache") }
@@ -86,5 +86,5 @@ struct JSONLine: Decodable {
     var error: Failure?
 }
 
-/// Bytes of a fixture as the server sends them.
-func picture(_ name: String) throws -> [UInt8] { [UInt8](try Fixtures.data(name)) }
+/// A fixture's bytes as sent by the server.
+func fixtureBytes(_ name: String) throws -> [UInt8] { [UInt8](try Fixtures.data(name)) }

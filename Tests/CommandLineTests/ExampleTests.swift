@@ -36,7 +36,7 @@ import WebImage
         #expect(server.requestCount() == 1, "the second run finds it in the disk cache")
     }
 
-    @Test func `CommandLine says what went wrong`() async throws {
+    @Test func `CommandLine reports errors`() async throws {
         let run = try await run("CommandLine", "http://127.0.0.1:1/a.jpg", "thumbnail.jpg")
         #expect(run.status == 1 && run.output.hasPrefix("http://127.0.0.1:1/a.jpg: "), "\(run.output)")
         #expect(try await self.run("CommandLine").status == 64)
@@ -56,7 +56,7 @@ import WebImage
         #expect(Array(file.dropFirst(16)) == pixels.flatMap { [$0, $0] })
     }
 
-    @Test func `CustomCoder keeps what is transparent`() async throws {
+    @Test func `CustomCoder keeps transparent pixels`() async throws {
         let pixels: [UInt16] = [65535, 0, 32896, 32896, 1, 2, 3, 0]
         let file =
             Data("farbfeld".utf8) + [0, 0, 0, 2, 0, 0, 0, 1] + pixels.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
@@ -67,7 +67,7 @@ import WebImage
         let values = stride(from: 16, to: written.count, by: 2).map {
             UInt16(written[$0]) << 8 | UInt16(written[$0 + 1])
         }
-        // Pixels of 8 bits are in between: 64 of 128 is half as well as they can tell.
+        // Pixels of 8 bits are in between: 64 of 128 is half within their precision.
         #expect(values == [65535, 0, 32767, 32896, 0, 0, 0, 0])
     }
 
@@ -83,7 +83,7 @@ import WebImage
 
     // MARK: Server
 
-    /// The server while it runs, and its port.
+    /// The running server, and its port.
     private func startServer(allowing ports: [Int]) async throws -> (HelperProcess, port: Int) {
         let words = ["--port", "0"] + ports.flatMap { ["--allow", "127.0.0.1:\($0)"] }
         let program = try HelperProcess(
@@ -103,7 +103,7 @@ import WebImage
         return "/thumbnail?url=\(letters.joined())\(rest)"
     }
 
-    @Test func `Server makes thumbnails of an image that it loads once, counts, and ends when it is told to`()
+    @Test func `Server makes thumbnails of an image that it loads once, counts requests, and ends on a signal`()
         async throws
     {
         let photo = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.photo)))
@@ -134,8 +134,8 @@ import WebImage
         #expect(await program.wait() == 0)
     }
 
-    @Test func `Server says by the status what went wrong`() async throws {
-        let image = try picture("JPEG/gray.jpg")
+    @Test func `Server reports errors by the status`() async throws {
+        let image = try fixtureBytes("JPEG/gray.jpg")
         let origin = try LoopbackServer { request in
             switch request.path {
             case "/missing.jpg": .response(404)
@@ -171,8 +171,8 @@ import WebImage
         #expect(await program.wait() == 0)
     }
 
-    @Test func `Server answers the requests under way before it ends`() async throws {
-        let image = try picture("JPEG/gray.jpg")
+    @Test func `Server answers the pending requests before it ends`() async throws {
+        let image = try fixtureBytes("JPEG/gray.jpg")
         let gate = Gate()
         let origin = try LoopbackServer { _ in
             gate.wait()

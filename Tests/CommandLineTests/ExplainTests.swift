@@ -5,8 +5,8 @@ import Testing
 @Suite struct ExplainTests {
     let harness = CommandLineHarness()
 
-    @Test func `A picture from the network and then from the cache is explained under its line`() async throws {
-        let body = try picture("JPEG/baseline-420.jpg")
+    @Test func `An image from the network and then from the cache is explained under its line`() async throws {
+        let body = try fixtureBytes("JPEG/baseline-420.jpg")
         let server = try LoopbackServer { _ in .response(headers: [("Content-Type", "image/jpeg")], body: body) }
         let words = ["get", server.url("/photo.jpg").absoluteString, "--explain", "--cache-dir", harness.cache]
         let first = try await harness.run(words)
@@ -24,7 +24,7 @@ import Testing
         #expect(server.requestCount() == 1)
     }
 
-    @Test func `A failure is explained, too, and names no password`() async throws {
+    @Test func `A failure is explained, too, without passwords`() async throws {
         let server = try LoopbackServer { _ in .response(404) }
         let url = server.url("/missing.jpg").absoluteString.replacing("http://", with: "http://me:secret@")
         let run = try await harness.run("get", url, "--explain", "--cache-dir", harness.cache)
@@ -34,8 +34,8 @@ import Testing
         #expect(!run.output.contains("secret"))
     }
 
-    @Test func `JSON carries the paragraph as a field, for successes and failures`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `JSON has the explanation as a field, for successes and failures`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { $0.path == "/a.jpg" ? .response(body: body) : .response(500) }
         let urls = ["/a.jpg", "/b.jpg"].map { server.url($0).absoluteString }
         let run = try await harness.run(["get"] + urls + ["--explain", "--json", "--no-cache"])
@@ -49,14 +49,14 @@ import Testing
         #expect(plain.allSatisfy { $0.explanation == nil }, "without the option there is no field")
     }
 
-    @Test func `When the picture goes to standard output the paragraph goes to standard error`() async throws {
+    @Test func `With the image on standard output the explanation is on standard error`() async throws {
         let run = try await harness.run("get", Fixtures.path("JPEG/gray.jpg"), "-o", "-", "-f", "png", "--explain")
         #expect(run.status == 0 && run.output.dropFirst().hasPrefix("PNG") && !run.output.contains("Delivered"))
         #expect(run.errors.contains("gray.jpg: ") && run.errors.contains("read from the file"))
     }
 
-    @Test func `It is told when nothing else is, and what a name holds does not steer the terminal`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `The explanation is printed in quiet mode, without control characters of names`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { _ in .response(body: body) }
         let url = server.url("/a%1B%5B31m.jpg").absoluteString
         let run = try await harness.run("get", url, "-o", "a.png", "--quiet", "--explain", "--no-cache")
@@ -65,8 +65,8 @@ import Testing
         #expect(try await harness.run("get", "--help").output.contains("--explain"))
     }
 
-    @Test func `What joins another source's download says so or was found in the cache`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `A source that joins another's download says so or was found in the cache`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { _ in .response(body: body) }
         let url = server.url("/a.jpg").absoluteString
         let run = try await harness.run("get", url, url, url, "--explain", "--json", "--cache-dir", harness.cache)

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The program with a disk that fails, of its cache, its results or its sources: `Tests/FaultShim` is preloaded into it.
+/// The program with failing disks of its cache, results or sources: `Tests/FaultShim` is preloaded into it.
 @Suite struct FaultyCacheTests {
     let harness = CommandLineHarness()
 
@@ -23,20 +23,20 @@ import Testing
     private var output: Data? { try? Data(contentsOf: URL(filePath: harness.directory.path("out.jpg"))) }
 
     @Test(arguments: [EIO, ENOSPC, EROFS, EMFILE, ESTALE, EACCES])
-    func `A picture is downloaded and written whatever the disk of the cache does`(number: Int32) async throws {
-        let picture = try Fixtures.data("JPEG/baseline-420.jpg")
-        let server = try LoopbackServer { _ in .response(body: [UInt8](picture)) }
+    func `An image is downloaded and written for every failure of the cache's disk`(number: Int32) async throws {
+        let image = try Fixtures.data("JPEG/baseline-420.jpg")
+        let server = try LoopbackServer { _ in .response(body: [UInt8](image)) }
         for first in [1, 2, 3, 5, 8] {
             try? FileManager.default.removeItem(atPath: harness.cache)
             let plan = FaultPlan(.fail, Int(number), numbers: first ... .max)
             let run = try await get(plan, server.url("/\(first).jpg"))
-            #expect(run.status == 0 && output == picture, "from call \(first): \(run.errors)")
+            #expect(run.status == 0 && output == image, "from call \(first): \(run.errors)")
         }
     }
 
-    @Test func `After a death at any call of the cache the next run gets the picture`() async throws {
-        let picture = try Fixtures.data("JPEG/baseline-420.jpg")
-        let server = try LoopbackServer { _ in .response(body: [UInt8](picture)) }
+    @Test func `After a crash at any call of the cache the next run gets the image`() async throws {
+        let image = try Fixtures.data("JPEG/baseline-420.jpg")
+        let server = try LoopbackServer { _ in .response(body: [UInt8](image)) }
         let report = harness.directory.path("report")
         #expect(try await get(FaultPlan(.count), server.url("/a.jpg"), report: report).status == 0)
         let text = String(decoding: try Data(contentsOf: URL(filePath: report)), as: UTF8.self)
@@ -54,13 +54,13 @@ import Testing
                 "out.jpg",
                 "\(server.url("/a.jpg"))"
             )
-            #expect(run.status == 0 && output == picture, "call \(number): \(run.errors)")
+            #expect(run.status == 0 && output == image, "call \(number): \(run.errors)")
             #expect(try await harness.run("cache", "verify", "--cache-dir", harness.cache).status == 0)
         }
     }
 
     @Test(arguments: [EIO, ENOSPC, EROFS], [FaultPlan.Call.open, .write, .close, .rename])
-    func `A result that the disk does not take is an error, and nothing is left or lost`(
+    func `A failed write of a result is an error, and nothing is left or lost`(
         number: Int32,
         call: FaultPlan.Call
     ) async throws {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `A disk that takes a few bytes at a time gets all of a result`() async throws {
+    @Test func `A disk that writes a few bytes at a time gets the whole result`() async throws {
         let folder = harness.directory.path("out")
         let variables = try FaultPlan(.short, 100, calls: [.write], numbers: 1 ... .max).environment(directory: folder)
         let run = try await harness.run(
@@ -97,7 +97,7 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: folder + "/gray.jpg")) == Fixtures.data("JPEG/gray.jpg"))
     }
 
-    @Test func `A source that the disk cannot read is an error with its cause`() async throws {
+    @Test func `A source with a read error is an error with its cause`() async throws {
         let folder = harness.directory.path("in")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         try Fixtures.data("JPEG/gray.jpg").write(to: URL(filePath: folder + "/a.jpg"))

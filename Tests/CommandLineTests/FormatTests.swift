@@ -7,7 +7,7 @@ import WebImage
 @Suite struct FormatTests {
     let harness = CommandLineHarness()
 
-    private static let pictures = [
+    private static let images = [
         Expected("BMP/header40-8bit.bmp", "BMP 19x13"), Expected("BMP/rle8-delta.bmp", "BMP 19x13, alpha", alpha: true),
         Expected("ICO/pillow-png.ico", "ICO 40x40, alpha", alpha: true),
         Expected("TIFF/same-lzw.tiff", "TIFF 37x35"),
@@ -16,7 +16,7 @@ import WebImage
         Expected("SVG/shapes.svg", "SVG 60x40, alpha", alpha: true),
     ]
 
-    @Test(arguments: Self.pictures)
+    @Test(arguments: Self.images)
     func `Every format is identified`(_ expected: Expected) async throws {
         let path = Fixtures.path(expected.name)
         let run = try await harness.run("identify", "--json", path)
@@ -29,7 +29,7 @@ import WebImage
         #expect(told.output.hasPrefix("\(path): \(expected.text), "), "\(told.output)")
     }
 
-    @Test func `Bits of a component and high dynamic range are told`() async throws {
+    @Test func `Bits per component and high dynamic range are shown`() async throws {
         let deep = try await harness.run("identify", Fixtures.path("AVIF/10bit-420.avif"))
         #expect(deep.output.contains(", 10 bits, ") && !deep.output.contains("dynamic"))
         let wide = try await harness.run("identify", Fixtures.path("HDR/pq-bt2020.avif"))
@@ -40,7 +40,7 @@ import WebImage
         #expect(plain.contains("\"bitsPerComponent\":8") && plain.contains("\"highDynamicRange\":false"))
     }
 
-    @Test func `A picture is taken from standard input, however often it is named`() async throws {
+    @Test func `An image is read from standard input, however often it is named`() async throws {
         let drawing = #"<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"><rect width="9"/></svg>"#
         let told = try await harness.run("identify", "-", "-", input: drawing)
         #expect(told.status == 0 && told.lines.count == 2)
@@ -54,7 +54,7 @@ import WebImage
         #expect(try await harness.run("prefetch", "-", input: "-\n").errors.contains("-: "))
     }
 
-    @Test func `The pages of a TIFF are told`() async throws {
+    @Test func `The pages of a TIFF are shown`() async throws {
         #expect(try await harness.run("identify", Fixtures.path("TIFF/pages-3.tiff")).output.contains(", 3 pages, "))
         let run = try await harness.run("identify", "--json", Fixtures.path("TIFF/pages-3.tiff"))
         #expect(run.output.contains("\"pages\":3"))
@@ -64,7 +64,7 @@ import WebImage
     }
 
     @Test(arguments: ["BMP/header40-8bit.bmp", "ICO/pillow-png.ico", "TIFF/same-lzw.tiff", "SVG/shapes.svg"])
-    func `Every format is converted, and copied when nothing is to be done`(name: String) async throws {
+    func `Every format is converted, and copied without changes`(name: String) async throws {
         let path = Fixtures.path(name)
         let run = try await harness.run("get", path, "--format", "png", "-o", "a.png")
         #expect(run.status == 0, "\(run.errors)")
@@ -88,7 +88,7 @@ import WebImage
         }
     }
 
-    @Test func `A drawing is drawn at the size that is asked for, and written as PNG`() async throws {
+    @Test func `A drawing is drawn at the requested size, and written as PNG`() async throws {
         let run = try await harness.run("get", Fixtures.path("SVG/shapes.svg"), "-t", "300", "-o", "out/")
         #expect(run.status == 0 && run.output.hasPrefix("out/shapes.png  300x200 PNG"), "\(run.output)\(run.errors)")
         let icon = try await harness.run("get", Fixtures.path("ICO/pillow-png.ico"), "-t", "16", "-o", "out/")

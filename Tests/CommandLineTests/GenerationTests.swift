@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// Manual pages and completions, which `Scripts/install` installs, say what `--help` says.
+/// Manual pages and completions, which `Scripts/install` installs, match `--help`.
 @Suite struct GenerationTests {
     private let harness = CommandLineHarness()
     static let commands = ["get", "identify", "show", "prefetch", "cache"]
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `Every option that a command's help names is in its manual page and all completions`(command: String)
+    func `Every option in a command's help is in its manual page and all completions`(command: String)
         async throws
     {
         let options = try await options(command)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `Every command is in the manual page, and has one of its own`() async throws {
+    @Test func `Every command is in the manual page, and has its own page`() async throws {
         #expect(try await generate("commands") == Self.commands.map { $0 + "\n" }.joined())
         let page = try await generate("man")
         for command in Self.commands { #expect(page.contains("webimage\\-\(command)\\fR(1)")) }
@@ -59,7 +59,7 @@ import Testing
                 #expect(page.contains("\n.SH \(section)\n"), "\(words) \(section)")
             }
             #expect(page.utf8.allSatisfy { $0 < 0x80 }, "a manual page is readable in every locale")
-            // Else text would be taken for a request.
+            // Otherwise text would be taken for a request.
             let requests = [".TH", ".SH", ".TP", ".PP", ".B", ".BR", ".EX", ".EE", ".RS", ".RE", ".\\\""]
             for line in page.split(separator: "\n") where line.hasPrefix(".") || line.hasPrefix("'") {
                 #expect(requests.contains { line == $0 || line.hasPrefix($0 + " ") }, "\(line)")
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["pdf"], ["man", "bogus"], ["bash", "extra"]])
-    func `What cannot be generated is told, with status 64`(words: [String]) async throws {
+    func `An unknown generator is an error, with status 64`(words: [String]) async throws {
         let run = try await harness.run(["--generate"] + words)
         #expect(run.status == 64 && run.output.isEmpty)
         #expect(run.errors.contains("--generate takes"))
@@ -81,7 +81,7 @@ import Testing
             (["get", "--max-f"], "--max-file-size"), (["get", "--format", "we"], "webp"),
             (["get", "--format", "=", "j"], "jpeg jxl"), (["get", "-f", "he"], "heic"),
             (["get", "--scaling", "="], "high fast"), (["cache", "ve"], "verify"),
-            // A value that only the user knows, and what is a file.
+            // A value that only the user knows, and one that is a file.
             (["get", "--quality", ""], ""), (["get", ""], ""), (["cache", "path", "ve"], ""),
         ] as [([String], String)]
     )
@@ -103,7 +103,7 @@ import Testing
     }
 }
 
-/// What the files of packages say is what the program and the scripts say.
+/// The files of packages match the program and the scripts.
 @Suite struct PackagingTests {
     private static func text(_ path: String) throws -> String {
         String(
@@ -126,13 +126,13 @@ import Testing
         let control = try Self.text("debian/control").split(separator: "\n")
         for line in try Self.text("Scripts/packages.txt").split(separator: "\n") where line.hasPrefix("build ") {
             let package = line.split(separator: " ")[1].filter { $0 != "?" }
-            // Plugins are found when a program runs.
+            // Plugins are loaded when a program runs.
             guard package.hasSuffix("-dev") || package == "g++" else { continue }
             #expect(control.contains(" \(package),"), "\(package)")
         }
     }
 
-    @Test func `Every type of image that the gallery opens has a thumbnailer, and all formats are there`() throws {
+    @Test func `Every image type that the gallery opens has a thumbnailer, and all formats are there`() throws {
         func types(_ path: String) throws -> [Substring] {
             let line = try #require(try Self.text(path).split(separator: "\n").first { $0.hasPrefix("MimeType=") })
             return line.dropFirst("MimeType=".count).split(separator: ";")

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test func `A JPEG from a server becomes a PNG thumbnail`() async throws {
-        let body = try picture("JPEG/baseline-420.jpg")
+        let body = try fixtureBytes("JPEG/baseline-420.jpg")
         let server = try LoopbackServer { _ in .response(headers: [("Content-Type", "image/jpeg")], body: body) }
         let url = server.url("/a.jpg").absoluteString
         let run = try await harness.run(
@@ -35,13 +35,11 @@ import Testing
     }
 
     @Test
-    func `A picture over the memory budget is decoded smaller, and a budget that is no number of bytes is refused`()
-        async throws
-    {
+    func `An image above the memory budget is scaled down, and an invalid budget is refused`() async throws {
         let harness = CommandLineHarness()
-        let picture = harness.directory.path("grey.png")
-        try Data(PNGBomb.make(width: 1500, height: 1500)).write(to: URL(fileURLWithPath: picture))
-        let arguments = ["--json", "--format", "png", "--no-cache", picture, "-o", harness.directory.path("small.png")]
+        let image = harness.directory.path("grey.png")
+        try Data(PNGBomb.make(width: 1500, height: 1500)).write(to: URL(fileURLWithPath: image))
+        let arguments = ["--json", "--format", "png", "--no-cache", image, "-o", harness.directory.path("small.png")]
         let run = try await harness.run(["get", "--memory-budget", "2M"] + arguments)
         #expect(run.status == 0)
         let line = try #require(try CommandLineHarness.objects(run).first)
@@ -54,7 +52,7 @@ import Testing
                 "get",
                 "--memory-budget",
                 text,
-                picture,
+                image,
                 "-o",
                 harness.directory.path("x.png")
             )
@@ -62,8 +60,8 @@ import Testing
         }
     }
 
-    @Test func `The second run reads the disk and asks the server for nothing`() async throws {
-        let body = try picture("JPEG/baseline-420.jpg")
+    @Test func `The second run reads the disk and sends no request`() async throws {
+        let body = try fixtureBytes("JPEG/baseline-420.jpg")
         let server = try LoopbackServer { _ in .response(body: body) }
         let words = ["get", server.url("/a.jpg").absoluteString, "--json", "--cache-dir", harness.cache, "-o", "a.jpg"]
         let first = try #require(try CommandLineHarness.objects(try await harness.run(words)).first)
@@ -76,15 +74,15 @@ import Testing
         #expect(server.requestCount() == 1)
     }
 
-    @Test func `A picture that needs no change is written byte for byte`() async throws {
-        let body = try picture("JPEG/baseline-420.jpg")
+    @Test func `An image without changes is written byte for byte`() async throws {
+        let body = try fixtureBytes("JPEG/baseline-420.jpg")
         let server = try LoopbackServer { _ in .response(body: body) }
         _ = try await harness.run("get", server.url("/a.jpg").absoluteString, "--no-cache")
         #expect(try Data(contentsOf: URL(fileURLWithPath: harness.directory.path("a.jpg"))) == Data(body))
     }
 
-    @Test func `Pictures of one name from several places get names of their own`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `Images of the same name from several places get different names`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { _ in .response(body: body) }
         let run = try await harness.run(
             "get",
@@ -99,8 +97,8 @@ import Testing
         #expect(Set(names) == ["a.jpg", "a-2.jpg"])
     }
 
-    @Test func `One bad source of three fails alone, by name and cause`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `Of three sources a bad one fails, with name and cause`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { request in
             request.path == "/missing.jpg" ? .response(404, body: Array("no".utf8)) : .response(body: body)
         }
@@ -116,7 +114,7 @@ import Testing
         #expect(json.errors.isEmpty)
     }
 
-    @Test func `A page that calls itself a picture is named as none`() async throws {
+    @Test func `An HTML page with an image type is reported as not an image`() async throws {
         let server = try LoopbackServer { _ in
             .response(headers: [("Content-Type", "image/jpeg")], body: Array("<html>sorry</html>".utf8))
         }
@@ -135,7 +133,7 @@ import Testing
         )
     }
 
-    @Test func `A bomb of 900 million pixels is refused with little memory`() async throws {
+    @Test func `A decompression bomb of 900 million pixels is refused with little memory`() async throws {
         let bomb = PNGBomb.make(width: 30_000, height: 30_000)
         #expect(bomb.count < 1 << 20)
         let server = try LoopbackServer { _ in .response(body: bomb) }
@@ -146,8 +144,8 @@ import Testing
         #expect(run.peakMemory < 100 << 20)
     }
 
-    @Test func `Standard output takes the picture alone`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `Standard output gets only the image`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { _ in .response(body: body) }
         let run = try await harness.run(
             "get",
@@ -162,8 +160,8 @@ import Testing
         #expect(run.output.dropFirst().hasPrefix("PNG"))
     }
 
-    @Test func `Cache modes do what they say`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `The cache modes work`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { _ in .response(body: body) }
         let url = server.url("/a.jpg").absoluteString
         let miss = try await harness.run("get", url, "--cache-only", "--cache-dir", harness.cache)
@@ -177,8 +175,8 @@ import Testing
         #expect(server.requestCount() == 3)
     }
 
-    @Test func `Files and data URLs are sources, and do not go into the cache`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `Files and data URLs are sources, and are not cached`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let path = Fixtures.path("JPEG/gray.jpg")
         let data = "data:image/jpeg;base64," + Data(body).base64EncodedString()
         let run = try await harness.run(
@@ -201,7 +199,7 @@ import Testing
     }
 
     @Test func `Header fields are sent, and a time limit holds`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { request in
             request.path == "/slow"
                 ? .silence : request.header("X-Key") == "open" ? .response(body: body) : .response(403)
@@ -220,7 +218,7 @@ import Testing
         #expect(try CommandLineHarness.objects(slow).first?.error?.code == 2100)
     }
 
-    @Test func `Resizing makes exactly the size, with the mode that is named`() async throws {
+    @Test func `Resizing makes exactly the size, in the given mode`() async throws {
         let source = Fixtures.path("JPEG/baseline-420.jpg")
         for (mode, name) in [("", "a"), (":fill", "b"), (":cover", "c"), (":fit", "d")] {
             let run = try await harness.run("get", source, "--resize", "90x20\(mode)", "-o", "\(name).png")
@@ -231,14 +229,14 @@ import Testing
         #expect(try await size(of: "big.png") == [61, 45], "a thumbnail is never bigger")
     }
 
-    @Test func `A directory that cannot be written is an error that names the file`() async throws {
+    @Test func `An unwritable directory is an error that names the file`() async throws {
         let run = try await harness.run("get", Fixtures.path("JPEG/gray.jpg"), "-o", "/proc/nothing/a.jpg")
         #expect(run.status == 1)
         #expect(run.errors.contains("/proc/nothing/a.jpg"))
     }
 
-    @Test func `A cache that cannot be written does not stop a load`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `An unwritable cache does not prevent a load`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { _ in .response(body: body) }
         let run = try await harness.run("get", server.url("/a.jpg").absoluteString, "--cache-dir", "/proc/nothing")
         #expect(run.status == 0)

@@ -5,21 +5,22 @@ import Testing
 @Suite struct IdentifyTests {
     let harness = CommandLineHarness()
 
-    @Test func `Every property is told, those unknown as null`() async throws {
+    @Test func `Every property is shown, unknown ones as null`() async throws {
         let run = try await harness.run("identify", "--json", Fixtures.path("JPEG/orientation-6.jpg"))
         #expect(run.status == 0)
         let line = try #require(try CommandLineHarness.objects(run).first)
         #expect(line.format == "JPEG" && line.width == 61 && line.height == 45 && line.orientation == 6)
         #expect(line.frames == 1 && line.durations == [] && line.loopCount == 0 && line.alpha == false)
-        #expect(line.bytes == (try picture("JPEG/orientation-6.jpg").count))
+        #expect(line.bytes == (try fixtureBytes("JPEG/orientation-6.jpg").count))
         for key in ["colorProfile", "thumbHash", "source"] { #expect(run.output.contains("\"\(key)\":")) }
         #expect(
             try await harness.run("identify", Fixtures.path("JPEG/orientation-6.jpg")).output.contains("orientation 6")
         )
     }
 
-    /// What exiftool, gifsicle, webpmux and ffprobe say of the files. Frames of 10 ms or less are shown for 100 ms, as browsers do.
-    private static let pictures = [
+    /// The output of exiftool, gifsicle, webpmux and ffprobe. Frames of 10 ms or less are shown for 100 ms, as in
+    /// browsers.
+    private static let images = [
         Expected("GIF/animated.gif", "GIF 40x30, 4 frames in 0.72 s, 2 times", [0.1, 0.1, 0.02, 0.5], loops: 2),
         Expected("GIF/loop-animexts-5.gif", "GIF 27x21, 3 frames in 1.62 s, 5 times", [0.1, 0.02, 1.5], loops: 5),
         Expected("GIF/animated-imagemagick.gif", "GIF 40x30, 4 frames in 0.28 s, forever", [0.07, 0.07, 0.07, 0.07]),
@@ -47,8 +48,8 @@ import Testing
         Expected("WebP/orientation-8.webp", "WebP 33x27, orientation 8", orientation: 8),
     ]
 
-    @Test(arguments: Self.pictures)
-    func `Frames, times, loops, alpha, profile and orientation are those that other programs find`(
+    @Test(arguments: Self.images)
+    func `Frames, durations, loops, alpha, profile and orientation match other programs`(
         _ expected: Expected
     ) async throws {
         let path = Fixtures.path(expected.name)
@@ -61,7 +62,7 @@ import Testing
         #expect(line.durations?.map { ($0 * 1000).rounded() } == expected.durations.map { ($0 * 1000).rounded() })
         #expect(line.alpha == expected.alpha && line.orientation == expected.orientation)
         #expect(line.colorProfile == expected.profile)
-        #expect(line.bytes == (try picture(expected.name).count) && line.thumbHash?.isEmpty == false)
+        #expect(line.bytes == (try fixtureBytes(expected.name).count) && line.thumbHash?.isEmpty == false)
         let told = try await harness.run("identify", path)
         #expect(told.status == 0 && told.lines.count == 1)
         let rest = told.output.dropFirst("\(path): \(expected.text), ".count).split(separator: ",")
@@ -69,7 +70,7 @@ import Testing
         #expect(rest.last.map(String.init) == " ThumbHash \(line.thumbHash ?? "none")\n")
     }
 
-    @Test func `What is no picture fails by name, the others are told`() async throws {
+    @Test func `A file that is not an image fails by name, and the others are shown`() async throws {
         try Data("text".utf8).write(to: URL(fileURLWithPath: harness.directory.path("a.jpg")))
         try Data().write(to: URL(fileURLWithPath: harness.directory.path("empty.jpg")))
         let run = try await harness.run(
@@ -87,8 +88,8 @@ import Testing
         }
     }
 
-    @Test func `What follows a picture, and a profile of any length, is not held twice`() async throws {
-        let photo = Data(try picture("JPEG/photo.jpg"))
+    @Test func `Data after an image, and a profile of any length, is not copied`() async throws {
+        let photo = Data(try fixtureBytes("JPEG/photo.jpg"))
         let idle = try await harness.run(["identify", Fixtures.path("JPEG/photo.jpg")], measuresMemory: true).peakMemory
         var profile = Data()
         for number in 1...255 {
@@ -111,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `A header without its picture is refused with little memory`() async throws {
+    @Test func `A header without its image is refused with little memory`() async throws {
         let bomb = PNGBomb.make(width: 30_000, height: 30_000)
         try Data(bomb).write(to: URL(fileURLWithPath: harness.directory.path("bomb.png")))
         let run = try await harness.run(["identify", "bomb.png"], measuresMemory: true)
@@ -121,12 +122,12 @@ import Testing
     }
 }
 
-/// What another program says of a fixture.
+/// Another program's description of a fixture.
 struct Expected: Sendable, CustomTestStringConvertible {
     let name: String
-    /// The line for people, up to the bytes: format and size as stored, then what is not as with most pictures.
+    /// The line for people, up to the bytes: format and size as stored, then unusual properties.
     let text: String
-    /// Seconds that the frames are shown; none for a still picture.
+    /// Seconds of each frame; empty for a still image.
     let durations: [Double]
     let loops: Int
     let alpha: Bool

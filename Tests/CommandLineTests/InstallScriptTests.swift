@@ -3,7 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What `Scripts/install` puts where. Instead of building, a stub of `swift` names a folder with stubs of the programs.
+/// The files that `Scripts/install` installs. Instead of building, a stub of `swift` names a folder with stubs of the
+/// programs.
 @Suite struct InstallScriptTests {
     private let directory = TemporaryDirectory()
     private var root: String { directory.path("root") }
@@ -51,7 +52,7 @@ import Testing
         "644 usr/share/zsh/site-functions/_webimage-gallery", "755 usr/bin/webimage-gallery",
     ]
 
-    @Test func `Programs, pages, completions and what desktops need are installed, and removed again`() async throws {
+    @Test func `Programs, manual pages, completions and desktop files are installed, and removed again`() async throws {
         let run = try await install("--for-package", "--prefix", "/usr", "--destdir", "root")
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
         #expect(try await files() == (Self.command + Self.gallery).sorted())
@@ -64,14 +65,14 @@ import Testing
     }
 
     @Test(arguments: [("command", command), ("gallery", gallery)])
-    func `One of the programs is installed on demand`(program: String, installed: [String]) async throws {
+    func `A single program is installed on request`(program: String, installed: [String]) async throws {
         let run = try await install("--for-package", "--prefix=/usr", "--destdir", root, "--only", program)
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
         #expect(try await files() == installed.sorted())
     }
 
     @Test(
-        "What makes no sense is an error",
+        "Invalid arguments are an error",
         arguments: [
             (["--bogus"], "unknown argument '--bogus'"), (["--prefix"], "--prefix needs a value"),
             (["--prefix", "usr"], "an absolute path"), (["--only=all"], "command or gallery"),

@@ -9,9 +9,9 @@ import Testing
         #expect(run.lines.filter { $0.contains("libgtk") || $0.contains("libgdk-") || $0.contains("libadwaita") } == [])
     }
 
-    @Test func `Where GTK is not, nothing of the package is about it`() async throws {
+    @Test func `Without GTK no target of the package uses it`() async throws {
         let scratch = TemporaryDirectory()
-        // A scratch path of its own: it waits for no build that runs.
+        // A separate scratch path: it waits for no running build.
         let run = try await ProgramRun.run(
             "/usr/bin/env",
             [

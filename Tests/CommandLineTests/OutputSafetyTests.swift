@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// What others put into the directory of the results, and what sources are called.
+/// Hostile files in the directory of the results, and hostile names of sources.
 @Suite struct OutputSafetyTests {
     let harness = CommandLineHarness()
     /// A control of the second set, marks of direction and separators of lines, as UTF-8 in a URL.
@@ -26,7 +26,7 @@ import WebImage
 
     // MARK: Files
 
-    @Test func `A link in wait under the name of a temporary file leads nowhere`() async throws {
+    @Test func `A symbolic link planted under a temporary file's name is not followed`() async throws {
         let victim = try file("victim", "precious")
         let shell = try await ProgramRun.run("/bin/sh", ["-c", "echo $$"])
         let next = try #require(Int(shell.output.filter(\.isNumber)))
@@ -39,7 +39,7 @@ import WebImage
         #expect(try bytes("a.jpg") == Fixtures.data("JPEG/gray.jpg"))
     }
 
-    @Test func `What exists is not overwritten under a name that a source chose, unless that is wanted`() async throws {
+    @Test func `An existing file is not overwritten under a name chosen by a source, unless requested`() async throws {
         let body = try Fixtures.data("JPEG/gray.jpg")
         _ = try file("victim", "precious")
         _ = try file("a.jpg", "mine")
@@ -65,7 +65,7 @@ import WebImage
         #expect(left.allSatisfy { !$0.hasSuffix(".part") })
     }
 
-    @Test func `A pipe that nobody reads is an error and not a wait`() async throws {
+    @Test func `A pipe without a reader is an error and does not block`() async throws {
         mkfifo(harness.directory.path("pipe"), 0o600)
         let run = try await harness.run("get", Fixtures.path("JPEG/gray.jpg"), "-o", "pipe")
         #expect(run.status == 1 && run.errors.contains("pipe: no process reads from it"), "\(run.errors)")
@@ -87,7 +87,7 @@ import WebImage
 
     // MARK: Names
 
-    /// What a terminal would obey, or what changes how a line reads.
+    /// Characters that a terminal would obey, or that change how a line reads.
     private func isPlain(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { scalar in
             scalar == "\n"
@@ -97,8 +97,8 @@ import WebImage
         }
     }
 
-    @Test func `Names and lines about a source hold nothing that a terminal would obey`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `Names and lines about a source contain no terminal controls`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { $0.path.hasSuffix(".gif") ? .response(404) : .response(body: body) }
         let urls = ["jpg", "gif"].map { server.url("/a\(Self.marks).\($0)").absoluteString }
         let run = try await harness.run(["get", "--no-cache", "--explain", "-o", "out"] + urls)
@@ -114,7 +114,7 @@ import WebImage
         }
     }
 
-    @Test func `JSON escapes what a terminal would obey, and means the same`() async throws {
+    @Test func `JSON escapes terminal controls, and keeps the value`() async throws {
         let typed = "b\u{9B}31m\u{202E}\u{2066}\u{2028}\u{7F}\u{1B}\u{E0041}.jpg"
         let run = try await harness.run("get", "--json", typed)
         #expect(run.status == 1 && isPlain(run.output))
@@ -123,7 +123,7 @@ import WebImage
         #expect(object.source.map { Array($0.unicodeScalars) } == Array(typed.unicodeScalars))
     }
 
-    @Test func `A key in the list of the cache does not steer the terminal`() async throws {
+    @Test func `A key in the list of the cache cannot control the terminal`() async throws {
         let cache = DiskCache(path: ImageCache.diskCachePath(namespace: "default", directory: harness.cache))
         #expect(cache.store(try Fixtures.data("JPEG/gray.jpg"), forKey: "k\u{1B}[31m\u{202E}\u{9B}"))
         for words in [["list"], ["list", "--json"], ["verify"], ["stats"]] {
@@ -134,8 +134,8 @@ import WebImage
 
     // MARK: Lists
 
-    @Test func `A line that is no source is told, and the others of the list are loaded`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `An invalid line of a list is reported, and the others are loaded`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { _ in .response(body: body) }
         let bad = "http://[::1/\u{202E}a.jpg"
         let list = "\(server.url("/a.jpg"))\n\(bad)\n\(server.url("/b.jpg"))\n"
@@ -152,7 +152,7 @@ import WebImage
     // MARK: Orientation
 
     @Test(arguments: ["PNG/orientation-6.png", "PNG/orientation-after-pixels.png", "WebP/orientation-5.webp"])
-    func `A picture that many programs would show turned is written upright`(name: String) async throws {
+    func `An image that many programs would show rotated is written upright`(name: String) async throws {
         #expect(try await harness.run("get", Fixtures.path(name), "-o", "copies/").status == 0)
         let copy = try bytes("copies/\(name.split(separator: "/")[1])")
         let image = try await Image.decode(copy)
@@ -163,7 +163,7 @@ import WebImage
     }
 
     @Test(arguments: ["PNG/orientation-1.png", "JPEG/orientation-6.jpg"])
-    func `A picture that every program shows upright is copied`(name: String) async throws {
+    func `An image that every program shows upright is copied`(name: String) async throws {
         #expect(try await harness.run("get", Fixtures.path(name), "-o", "copies/").status == 0)
         #expect(try bytes("copies/\(name.split(separator: "/")[1])") == Fixtures.data(name))
     }

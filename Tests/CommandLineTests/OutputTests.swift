@@ -6,7 +6,7 @@ import Testing
 @Suite struct OutputTests {
     let harness = CommandLineHarness()
 
-    @Test func `A device is written into and stays a device`() async throws {
+    @Test func `A device is written to and stays a device`() async throws {
         let path = harness.directory.path("pipe")
         mkfifo(path, 0o600)
         let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
@@ -23,7 +23,7 @@ import Testing
         #expect(run.status == 1 && run.errors.contains("/dev/full: No space left"))
     }
 
-    @Test func `A directory that cannot be made is named with what the system says`() async throws {
+    @Test func `A directory that cannot be created is an error with the system's message`() async throws {
         let file = harness.directory.path("file")
         try Data("a".utf8).write(to: URL(fileURLWithPath: file))
         let sources = [Fixtures.path("JPEG/gray.jpg"), Fixtures.path("JPEG/photo.jpg")]
@@ -54,8 +54,8 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: harness.directory.path("real.png"))).count > 100)
     }
 
-    @Test func `A list may begin with a byte order mark, and a scheme that nobody serves is named`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `A list may begin with a byte order mark, and an unsupported scheme is named`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { _ in .response(body: body) }
         let run = try await harness.run(
             "prefetch",
@@ -68,7 +68,7 @@ import Testing
         #expect(!run.errors.contains(server.url("/a.jpg").absoluteString))
     }
 
-    @Test func `Options that an action does not take, and JPEG without loss, make no sense`() async throws {
+    @Test func `Options that an action does not take, and lossless JPEG, are usage errors`() async throws {
         #expect(try await harness.run("cache", "stats", "--max-age", "5").status == 64)
         #expect(try await harness.run("get", "a", "--lossless", "-o", "b.jpg").status == 64)
         let run = try await harness.run("get", Fixtures.path("JPEG/gray.jpg"), "--lossless", "-o", "out/")

@@ -5,8 +5,8 @@ import Testing
 @Suite struct PrefetchTests {
     let harness = CommandLineHarness()
 
-    @Test func `A list goes over the network once, then comes from memory, then from disk`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `A list is loaded over the network once, then from memory, then from disk`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { _ in .response(body: body) }
         let urls = (0..<20).map { server.url("/\($0).jpg").absoluteString }
         let list = "# pictures\n\n" + urls.joined(separator: "\n  ") + "\n"
@@ -21,8 +21,8 @@ import Testing
         #expect(server.requestCount() == 20)
     }
 
-    @Test func `A list comes from files and URLs, and failures are counted`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `A list contains files and URLs, and failures are counted`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { request in request.path == "/bad" ? .response(500) : .response(body: body) }
         let list = harness.directory.path("list.txt")
         try Data("\(server.url("/a.jpg"))\r\n\(server.url("/bad"))".utf8).write(to: URL(fileURLWithPath: list))
@@ -39,14 +39,14 @@ import Testing
         #expect(run.errors.contains(server.url("/bad").absoluteString))
     }
 
-    @Test func `An empty list is no error`() async throws {
+    @Test func `An empty list is not an error`() async throws {
         let run = try await harness.run("prefetch", "--cache-dir", harness.cache, input: "# nothing\n")
         #expect(run.status == 0)
         #expect(run.output.hasPrefix("0 images"))
     }
 
-    @Test func `Bars are drawn on a terminal and taken away, and nowhere else`() async throws {
-        let body = try picture("JPEG/gray.jpg")
+    @Test func `Progress bars are drawn and removed only on a terminal`() async throws {
+        let body = try fixtureBytes("JPEG/gray.jpg")
         let server = try LoopbackServer { _ in .response(body: body) }
         let urls = (0..<3).map { server.url("/\($0).jpg").absoluteString }
         let words = ["prefetch"] + urls + ["--cache-dir", harness.cache]

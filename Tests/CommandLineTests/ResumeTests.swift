@@ -3,14 +3,14 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Downloads of the program that go on where one broke off, or was killed.
+/// Downloads of the program that resume after an interruption or a kill.
 @Suite struct ResumeTests {
     let harness = CommandLineHarness()
 
     private static let cut = 40_000
 
-    /// A server whose first answer stops after some bytes, with the connection closed or not.
-    private func server(_ picture: [UInt8], stalls: Bool) throws -> LoopbackServer {
+    /// A server whose first response stops after some bytes, with the connection closed or not.
+    private func server(_ image: [UInt8], stalls: Bool) throws -> LoopbackServer {
         let count = Monitor(0)
         return try LoopbackServer { request in
             let isFirst = count.withLock { count -> Bool in
@@ -21,44 +21,44 @@ import Testing
             let tag = ("ETag", "\"one\"")
             return .script { _, connection in
                 guard !isFirst else {
-                    connection.sendHead(200, [tag, ("Content-Length", "\(picture.count)")])
-                    connection.send(Array(picture[..<Self.cut]))
+                    connection.sendHead(200, [tag, ("Content-Length", "\(image.count)")])
+                    connection.send(Array(image[..<Self.cut]))
                     if stalls { connection.waitForClose() }
                     return false
                 }
                 guard let start, request.header("If-Range") == tag.1 else {
-                    connection.sendHead(200, [tag, ("Content-Length", "\(picture.count)")])
-                    return connection.send(picture)
+                    connection.sendHead(200, [tag, ("Content-Length", "\(image.count)")])
+                    return connection.send(image)
                 }
                 connection.sendHead(
                     206,
                     [
-                        tag, ("Content-Range", "bytes \(start)-\(picture.count - 1)/\(picture.count)"),
-                        ("Content-Length", "\(picture.count - start)"),
+                        tag, ("Content-Range", "bytes \(start)-\(image.count - 1)/\(image.count)"),
+                        ("Content-Length", "\(image.count - start)"),
                     ]
                 )
-                return connection.send(Array(picture[start...]))
+                return connection.send(Array(image[start...]))
             }
         }
     }
 
-    /// A picture with enough behind its end that it takes a while.
-    private func longPicture() throws -> [UInt8] {
-        try picture("JPEG/baseline-420.jpg") + [UInt8](repeating: 0x2A, count: 60_000)
+    /// An image with so many bytes after its end that it takes a while.
+    private func longImage() throws -> [UInt8] {
+        try fixtureBytes("JPEG/baseline-420.jpg") + [UInt8](repeating: 0x2A, count: 60_000)
     }
 
-    private func expectRest(_ server: LoopbackServer, _ picture: [UInt8]) async throws {
+    private func expectRest(_ server: LoopbackServer, _ image: [UInt8]) async throws {
         let url = server.url("/a.jpg").absoluteString
         let run = try await harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache)
         #expect(run.status == 0, "\(run.errors)")
         let written = try Data(contentsOf: URL(filePath: harness.directory.path("a.jpg")))
-        #expect([UInt8](written) == picture)
+        #expect([UInt8](written) == image)
         #expect(server.requests.map { $0.header("Range") } == [nil, "bytes=\(Self.cut - 4096)-"])
     }
 
-    @Test func `What was received before a kill is not received again`() async throws {
-        let picture = try longPicture()
-        let server = try server(picture, stalls: true)
+    @Test func `Bytes received before a kill are not received again`() async throws {
+        let image = try longImage()
+        let server = try server(image, stalls: true)
         let parts = harness.cache + "/partial/bodies"
         try FileManager.default.createDirectory(atPath: parts, withIntermediateDirectories: true)
         let program = try HelperProcess(
@@ -72,12 +72,12 @@ import Testing
             guard let name = Self.entries(of: parts).first,
                 let file = try? Data(contentsOf: URL(filePath: parts + "/" + name))
             else { return false }
-            return file.count > Self.cut && file.starts(with: picture[..<Self.cut])
+            return file.count > Self.cut && file.starts(with: image[..<Self.cut])
         }
         #expect(isWritten)
         program.kill()
         #expect(await program.wait() == 128 + SIGKILL)
-        try await expectRest(server, picture)
+        try await expectRest(server, image)
         #expect(Self.entries(of: parts).isEmpty)
     }
 
@@ -86,18 +86,18 @@ import Testing
         return names.filter { !$0.hasPrefix(".") && $0 != "CACHEDIR.TAG" }
     }
 
-    @Test func `What was received before a failure is not received again`() async throws {
-        let picture = try longPicture()
-        let server = try server(picture, stalls: false)
+    @Test func `Bytes received before a failure are not received again`() async throws {
+        let image = try longImage()
+        let server = try server(image, stalls: false)
         let url = server.url("/a.jpg").absoluteString
         let run = try await harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache)
         #expect(run.status == 1)
-        try await expectRest(server, picture)
+        try await expectRest(server, image)
     }
 
-    @Test func `Clearing the cache removes what broke off, too`() async throws {
-        let picture = try longPicture()
-        let server = try server(picture, stalls: false)
+    @Test func `Clearing the cache removes interrupted downloads, too`() async throws {
+        let image = try longImage()
+        let server = try server(image, stalls: false)
         let url = server.url("/a.jpg").absoluteString
         _ = try await harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache)
         #expect(try await harness.run("cache", "clear", "--cache-dir", harness.cache).status == 0)
@@ -106,8 +106,8 @@ import Testing
     }
 
     @Test func `Without a cache nothing is kept`() async throws {
-        let picture = try longPicture()
-        let server = try server(picture, stalls: false)
+        let image = try longImage()
+        let server = try server(image, stalls: false)
         let url = server.url("/a.jpg").absoluteString
         #expect(try await harness.run("get", url, "-o", "a.jpg", "--no-cache").status == 1)
         #expect(try await harness.run("get", url, "-o", "a.jpg", "--no-cache").status == 0)

@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What `Scripts/setup` says where something is missing. It runs with nothing on its path but stubs and a few programs of the
-/// system, so that it finds what the test says and cannot install anything.
+/// The messages of `Scripts/setup` when something is missing. It runs with only stubs and a few system programs on its
+/// path, so that it finds what the test says and cannot install anything.
 @Suite struct SetupScriptTests {
     private let bin = ProgramDirectory()
 
@@ -17,7 +17,7 @@ import Testing
         )
     }
 
-    /// A machine with everything: Swift as wanted, and Debian, on which the packages named are installed.
+    /// A machine with everything: the required Swift, and Debian, on which the named packages are installed.
     private func completeMachine(installed: String = "*") async throws {
         try await bin.add("swift", "echo 'Swift version 6.3.1 (swift-6.3.1-RELEASE)'")
         try await bin.add("apt-get", "echo \"apt-get $*\" >>\"$0.log\"")
@@ -25,14 +25,14 @@ import Testing
         try await bin.add("id", "echo 1000")
     }
 
-    @Test func `Where all is installed it says nothing and does nothing`() async throws {
+    @Test func `With everything installed it prints nothing and does nothing`() async throws {
         try await completeMachine()
         let run = try await setup()
         #expect(run.status == 0 && run.output.isEmpty && run.errors.isEmpty)
         #expect(bin.log(of: "apt-get").isEmpty)
     }
 
-    @Test func `Without Swift it says which is needed and where it is to be had`() async throws {
+    @Test func `Without Swift it prints the required version and where to get it`() async throws {
         try await completeMachine()
         bin.remove("swift")
         let run = try await setup()
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "A program called swift that does not tell its version is none",
+        "A program called swift that does not print its version does not count",
         arguments: ["exit 1", "echo OpenStack Swift", "echo 'Swift version unknown'"]
     )
     func otherSwift(script: String) async throws {
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: ["apt-get", "dpkg-query"])
-    func `On a system that it does not know it says where the list of packages is`(program: String) async throws {
+    func `On an unknown system it prints where the list of packages is`(program: String) async throws {
         try await completeMachine()
         bin.remove(program)
         let run = try await setup()
@@ -92,7 +92,7 @@ import Testing
         #expect(run.errors.contains("Scripts/packages.txt"))
     }
 
-    @Test func `What is missing is listed on demand, each package once, and nothing is installed`() async throws {
+    @Test func `Missing packages are listed on request, each once, and nothing is installed`() async throws {
         try await completeMachine(installed: "lib*|g++|python3*|mount|e2fsprogs|ca-certificates|x*|fonts-*|adwaita-*")
         let run = try await setup("--list")
         #expect(run.status == 0 && run.errors.isEmpty)
@@ -101,7 +101,7 @@ import Testing
         #expect(bin.log(of: "apt-get").isEmpty)
     }
 
-    @Test func `Without root and without sudo it says what root is to run`() async throws {
+    @Test func `Without root and sudo it prints the command that root must run`() async throws {
         try await completeMachine(installed: "lib*|g++")
         let run = try await setup("build", "docs")
         #expect(run.status == 1 && run.output.isEmpty)
@@ -112,9 +112,9 @@ import Testing
         #expect(bin.log(of: "apt-get").isEmpty)
     }
 
-    @Test func `With sudo it installs what is missing and no more`() async throws {
+    @Test func `With sudo it installs exactly the missing packages`() async throws {
         try await completeMachine(installed: "lib*|g++")
-        // Stands in for root: what is written to the system goes nowhere.
+        // Stands in for root: nothing is written to the system.
         try await bin.add("sudo", "shift; case \"$1\" in env) exec \"$@\" ;; *) cat >/dev/null ;; esac")
         let run = try await setup("build", "docs")
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
@@ -124,7 +124,7 @@ import Testing
         )
     }
 
-    @Test func `A package that not every release has is installed where there is one`() async throws {
+    @Test func `A package that not every release has is installed where it exists`() async throws {
         try await completeMachine(installed: "libt*|libc*|libi*|libp*|libg*|libw*|libl*|libxx*|librsvg*|libjpeg*|g++")
         try await bin.add("apt-cache", "case \"${!#}\" in libavif-dev) ;; *) exit 100 ;; esac")
         #expect(try await setup("--list", "build").lines == ["libavif-dev"])
@@ -145,7 +145,7 @@ import Testing
         #expect(bin.log(of: "dnf") == ["dnf install --setopt=install_weak_deps=False -q -y gcc-c++"])
     }
 
-    @Test func `When apt-get fails, its words and the command are shown`() async throws {
+    @Test func `When apt-get fails, its output and the command are shown`() async throws {
         try await completeMachine(installed: "lib*")
         try await bin.add("sudo", "shift; case \"$1\" in env) exec \"$@\" ;; *) cat >/dev/null ;; esac")
         try await bin.add("apt-get", "echo 'E: no network' >&2; exit 100")
@@ -155,7 +155,7 @@ import Testing
         #expect(!run.output.contains("Installed."))
     }
 
-    @Test func `An argument that it does not know is an error, and help is at hand`() async throws {
+    @Test func `An unknown argument is an error, with a hint at the help`() async throws {
         try await completeMachine()
         let run = try await setup("--bogus")
         #expect(run.status == 1 && run.errors.contains("unknown argument '--bogus'"))
@@ -164,7 +164,7 @@ import Testing
     }
 }
 
-/// A directory of programs that is the whole path of a script: stubs, and the tools that the script is written with.
+/// A directory of programs that is a script's whole path: stubs, and the tools that the script uses.
 private struct ProgramDirectory {
     static let scripts = Fixtures.path("../../Scripts")
     private static let tools = [

@@ -7,7 +7,7 @@ import Testing
     private static let escape = "\u{1B}"
     private static let cursorShown = "\u{1B}[?25h"
     private static let cursorHidden = "\u{1B}[?25l"
-    /// Nothing of the terminal that the tests run in.
+    /// Removes all settings of the terminal that the tests run in.
     private static let plain = [
         "TERM": "xterm-256color", "COLORTERM": "", "TERM_PROGRAM": "", "LC_TERMINAL": "", "NO_COLOR": "",
         "CLICOLOR_FORCE": "", "LC_ALL": "C.UTF-8",
@@ -26,7 +26,7 @@ import Testing
         )
     }
 
-    /// A picture of 16 by 16 pixels, its left half of one colour and its right half of another, each blue, green, red.
+    /// An image of 16 by 16 pixels, its left half of one colour and its right half of another, each blue, green, red.
     private func halves(_ left: [UInt8], _ right: [UInt8]) throws -> String {
         var bytes: [UInt8] = Array("BM".utf8) + [UInt8](repeating: 0, count: 52)
         (bytes[10], bytes[14], bytes[18], bytes[22], bytes[26], bytes[28]) = (54, 40, 16, 16, 1, 24)
@@ -37,10 +37,10 @@ import Testing
 
     // MARK: Into a pipe
 
-    @Test func `Into a file go cells without escape sequences, white as blocks and black as spaces`() async throws {
+    @Test func `A file gets cells without escape sequences, white as blocks and black as spaces`() async throws {
         let run = try await show("--size", "8x8", halves([255, 255, 255], [0, 0, 0]))
         #expect(run.status == 0 && run.errors.isEmpty)
-        // The bound between the two is a shade when pixels are made more.
+        // The border between the two is a shade when pixels are enlarged.
         #expect(run.lines.count == 4)
         #expect(run.lines.allSatisfy { $0.count == 8 && $0.hasPrefix("████") && $0.hasSuffix("   ") })
     }
@@ -49,7 +49,7 @@ import Testing
         ("PNG/photo-rgb.png", "40x40", 40, 15), ("PNG/photo-rgb.png", "40x6", 16, 6),
         ("GIF/animated.gif", "20x20", 20, 8), ("JPEG/orientation-6.jpg", "90x20", 30, 20),
     ])
-    func `A picture fills the cells that are given and keeps its shape`(
+    func `An image fills the given cells and keeps its aspect ratio`(
         name: String,
         size: String,
         columns: Int,
@@ -60,12 +60,12 @@ import Testing
         #expect(run.lines.allSatisfy { $0.count == columns })
     }
 
-    @Test func `A picture smaller than the room stays at a pixel a column`() async throws {
+    @Test func `An image smaller than the space uses a column per pixel`() async throws {
         let run = try await show(Fixtures.path("GIF/animated.gif"))
         #expect(run.lines.count == 15 && run.lines.allSatisfy { $0.count == 40 })
     }
 
-    @Test func `Of an animation the first frame goes into a file`() async throws {
+    @Test func `Of an animation a file gets the first frame`() async throws {
         let path = Fixtures.path("GIF/animated.gif")
         _ = try await harness.run("get", path, "--first-frame", "-o", "first.png")
         let first = try await show("--size", "40x20", harness.directory.path("first.png"))
@@ -73,7 +73,7 @@ import Testing
         #expect(try await show("--size", "40x20", "--first-frame", path).output == first.output)
     }
 
-    @Test func `Colours are written into a file when they are forced, never against NO_COLOR`() async throws {
+    @Test func `Colours are written to a file when forced, never against NO_COLOR`() async throws {
         let path = try halves([0, 0, 255], [0, 255, 0])
         let forced = ["CLICOLOR_FORCE": "1", "COLORTERM": "truecolor"]
         let run = try await show("--size", "8x8", path, environment: forced)
@@ -86,12 +86,12 @@ import Testing
         }
     }
 
-    @Test func `Where the locale is not UTF-8 the cells are ASCII`() async throws {
+    @Test func `Without a UTF-8 locale the cells are ASCII`() async throws {
         let run = try await show("--size", "30x20", Fixtures.path("PNG/photo-rgb.png"), environment: ["LC_ALL": "C"])
         #expect(run.status == 0 && !run.output.isEmpty && run.output.utf8.allSatisfy { $0 < 128 })
     }
 
-    @Test func `Several pictures come in order, each below its name, and what fails is told`() async throws {
+    @Test func `Several images are shown in order, each below its name, and failures are reported`() async throws {
         let (first, second) = (Fixtures.path("PNG/photo-rgb.png"), Fixtures.path("GIF/animated.gif"))
         let run = try await show("--size", "12x4", first, "missing.png", second)
         #expect(run.status == 1 && run.errors.contains("webimage: missing.png: "))
@@ -101,14 +101,14 @@ import Testing
 
     // MARK: In a terminal
 
-    @Test func `A terminal gets colours and the cursor is left alone by a still picture`() throws {
+    @Test func `A terminal gets colours, and a still image does not hide the cursor`() throws {
         let run = try terminal("--size", "8x8", halves([0, 0, 255], [0, 255, 0]))
         #expect(run.finish() == 0)
         #expect(run.text.contains("\(Self.escape)[") && !run.text.contains(Self.cursorHidden) && run.isRestored)
     }
 
     @Test(arguments: [("mlterm", "\u{1B}P"), ("foot", "\u{1B}P"), ("xterm-kitty", "\u{1B}_G")])
-    func `A terminal gets the graphics that it has`(name: String, start: String) throws {
+    func `A terminal gets the graphics that it supports`(name: String, start: String) throws {
         let path = Fixtures.path("PNG/photo-rgba.png")
         let run = try terminal(path, environment: ["TERM": name])
         #expect(run.finish() == 0 && run.text.contains(start) && run.text.contains("\u{1B}\\"))
@@ -116,13 +116,13 @@ import Testing
         #expect(symbols.finish() == 0 && !symbols.text.contains(start) && symbols.text.contains("\(Self.escape)["))
     }
 
-    @Test func `A picture in a terminal without colours has no escape sequence, also if it moves`() throws {
+    @Test func `An image in a terminal without colours has no escape sequence, also an animated one`() throws {
         let run = try terminal(Fixtures.path("GIF/animated.gif"), environment: ["NO_COLOR": "1"])
         #expect(run.finish() == 0 && !run.text.contains(Self.escape) && run.text.contains("\r\n"))
     }
 
     @Test(arguments: ["xterm-256color", "mlterm", "xterm-kitty"])
-    func `An animation ends by itself after its loops, with cursor and modes as they were`(name: String) throws {
+    func `An animation ends after its loops, with cursor and modes restored`(name: String) throws {
         let path = Fixtures.path("GIF/animated-imagemagick.gif")
         let run = try terminal("--loops", "2", path, environment: ["TERM": name])
         #expect(run.finish() == 0)
@@ -131,7 +131,7 @@ import Testing
         #expect(run.text.hasSuffix(Self.cursorShown) && run.text.contains(Self.cursorHidden) && run.isRestored)
     }
 
-    @Test func `A key ends an animation that has no end, Ctrl-Z too`() throws {
+    @Test func `A key ends an endless animation, Ctrl-Z too`() throws {
         for key in ["q", "\u{1A}"] {
             let run = try terminal("--loops", "0", Fixtures.path("GIF/animated-imagemagick.gif"))
             #expect(run.reads("\u{1B}[?2026l") && !run.echoes)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `A signal ends the program by that signal, with cursor and modes as they were`() throws {
+    @Test func `A signal ends the program by that signal, with cursor and modes restored`() throws {
         for (signal, status) in [(Int32(2), Int32(130)), (15, 143)] {
             let run = try terminal(Fixtures.path("GIF/animated-imagemagick.gif"))
             #expect(run.reads("\u{1B}[?2026l"))

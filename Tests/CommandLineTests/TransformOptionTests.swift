@@ -22,7 +22,7 @@ import WebImage
         try PNGCoder().decode(Fixtures.data("PNG/photo-rgb.png"), options: ImageDecodeOptions())
     }
 
-    @Test func `Each option does what the library does`() async throws {
+    @Test func `Each option equals the library's transformer`() async throws {
         let image = try original()
         let cases: [([String], any ImageTransformer)] = [
             (["--crop", "5,3,20,10"], CroppingTransformer(rect: ImageRect(x: 5, y: 3, width: 20, height: 10))),
@@ -60,12 +60,12 @@ import WebImage
             #expect(run.status == 0, "\(run.errors)")
             let data = try Data(contentsOf: URL(fileURLWithPath: harness.directory.path("out.png")))
             let found = try PNGCoder().decode(data, options: ImageDecodeOptions())
-            // Through straight alpha and back a premultiplied byte stays what it is.
+            // After a conversion to straight alpha and back a premultiplied byte is the same.
             #expect(found.premultipliedPixels == (try transformer.transform(image).premultipliedPixels), "\(words)")
         }
     }
 
-    @Test func `They are applied in the order given`() async throws {
+    @Test func `Options are applied in the given order`() async throws {
         let image = try original()
         let cropFirst = try await result("--crop", "0,0,20,10", "--rotate", "90", "--flip", "h")
         let wanted = try image.cropped(to: ImageRect(x: 0, y: 0, width: 20, height: 10)).rotated(by: .pi / 2)
@@ -87,7 +87,7 @@ import WebImage
         #expect([twice.pixelWidth, twice.pixelHeight] == [20, 15])
     }
 
-    @Test func `Lengths are pixels, also of a picture for screens of double density`() async throws {
+    @Test func `Lengths are pixels, also for an image of scale 2`() async throws {
         let path = harness.directory.path("photo@2x.png")
         try Data(contentsOf: URL(fileURLWithPath: source)).write(to: URL(fileURLWithPath: path))
         let run = try await harness.run("get", path, "--crop", "0,0,12,9", "-o", "out.png", "--json")
@@ -95,7 +95,7 @@ import WebImage
         #expect(line.width == 12 && line.height == 9)
     }
 
-    @Test func `A crop outside of a picture fails that source alone`() async throws {
+    @Test func `A crop outside an image fails only that source`() async throws {
         let small = Fixtures.path("JPEG/gray.jpg")
         let run = try await harness.run("get", source, small, "--crop", "100,70,5,5", "-o", "all", "--no-cache")
         #expect(run.status == 1)
@@ -103,7 +103,7 @@ import WebImage
         #expect(run.lines.count == 1)
     }
 
-    @Test func `Corners that are cut off are put on the background in JPEG`() async throws {
+    @Test func `Transparent corners are composed with the background in JPEG`() async throws {
         let run = try await harness.run(
             "get",
             source,
@@ -126,7 +126,7 @@ import WebImage
     }
 
     @Test(
-        "A value that makes no sense is told with its option",
+        "An invalid value is reported with its option",
         arguments: [
             ["--crop", "1,2,3"], ["--crop", "1,2,0,4"], ["--crop", "a,b,c,d"], ["--crop", "-1,0,5,5"],
             ["--crop", "1,2,3,4,5"], ["--rotate", "x"], ["--rotate", "nan"], ["--rotate", "inf"], ["--flip", "x"],
@@ -142,7 +142,7 @@ import WebImage
         #expect(run.errors.contains(words[0]) && run.output.isEmpty)
     }
 
-    @Test func `The help names them all`() async throws {
+    @Test func `The help names all options`() async throws {
         let help = try await harness.run("get", "--help").output
         for name in ["crop", "rotate", "flip", "round", "blur", "tint", "grayscale", "sepia", "invert", "hue"] {
             #expect(help.contains("--\(name)"))

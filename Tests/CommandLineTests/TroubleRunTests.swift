@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// One run of the program meets every trouble there is, with good pictures between them.
+/// One run of the program with every kind of failure, with good images between them.
 @Suite struct TroubleRunTests {
     let harness = CommandLineHarness()
 
@@ -10,7 +10,7 @@ import Testing
         var path: String
         /// The number of the error, as the library documents it.
         var code: Int
-        /// What the message must say.
+        /// The expected text of the message.
         var cause: String
     }
 
@@ -32,7 +32,7 @@ import Testing
     private static let timeout = 4
 
     private static func server() throws -> LoopbackServer {
-        let good = try picture("JPEG/baseline-420.jpg")
+        let good = try fixtureBytes("JPEG/baseline-420.jpg")
         let bomb = PNGBomb.make(width: 30_000, height: 30_000)
         return try LoopbackServer { request in
             switch request.path {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// Good pictures and bad ones, mixed.
+    /// Good images and bad ones, mixed.
     private static func list(_ server: LoopbackServer, _ dead: ReservedPort) -> [String] {
         var sources = (0..<goodCount).map { server.url("/good-\($0).jpg").absoluteString }
         let bad = troubles.map { server.url($0.path).absoluteString } + ["http://127.0.0.1:\(dead.port)/dead.jpg"]
@@ -59,18 +59,17 @@ import Testing
         return sources
     }
 
-    /// What no run may need: a body may have 64 MiB before it is refused, half of it is there twice while its place grows,
-    /// and the program takes some itself.
+    /// The maximum memory of a run: a body may have 64 MiB before it is refused, half of it exists twice while its
+    /// buffer grows, and the program takes some itself.
     private func expectModest(_ run: ProgramRun, since start: ContinuousClock.Instant) {
         let seconds = ContinuousClock.now - start
         #expect(run.peakMemory < 160 << 20, "\(run.peakMemory >> 20) MiB")
         #expect(seconds < .seconds(3 * Self.timeout + 15), "\(seconds)")
     }
 
-    @Test func `A list of every trouble costs little memory and time, and the good pictures in it arrive`() async throws
-    {
+    @Test func `A list of every failure costs little memory and time, and the good images in it arrive`() async throws {
         let (server, dead) = (try Self.server(), try ReservedPort())
-        // The costly ones come several times, one after the other: what one leaves behind would show at the next.
+        // The costly ones are repeated, one after the other: leftovers of one would show at the next.
         let costly = (0..<3).flatMap { ["/endless.jpg?\($0)", "/bomb.png?\($0)"] }.map { server.url($0).absoluteString }
         let list = Self.list(server, dead) + costly
         let start = ContinuousClock.now
@@ -82,7 +81,7 @@ import Testing
         #expect(run.status == 1)
         #expect(run.errors.isEmpty)
         let lines = try CommandLineHarness.objects(run)
-        #expect(lines.compactMap(\.source) == list, "each is told of once")
+        #expect(lines.compactMap(\.source) == list, "each is reported once")
         #expect(lines.suffix(costly.count).allSatisfy { $0.error?.code == 1100 })
         let good = lines.filter { $0.error == nil }
         #expect(good.count == Self.goodCount && good.allSatisfy { $0.cacheType == "none" && $0.width == 61 })
@@ -98,7 +97,7 @@ import Testing
         #expect(stats.first?.entries == Self.goodCount, "nothing bad is kept")
     }
 
-    @Test func `Files of the good pictures are written between all the bad ones, which are named with their cause`()
+    @Test func `Files of the good images are written between all the bad ones, which are named with their cause`()
         async throws
     {
         let (server, dead) = (try Self.server(), try ReservedPort())

@@ -7,7 +7,7 @@ import Testing
     private let harness = CommandLineHarness()
 
     private func server() throws -> LoopbackServer {
-        let body = try picture("JPEG/gray.jpg")
+        let body = try fixtureBytes("JPEG/gray.jpg")
         return try LoopbackServer { _ in .response(body: body) }
     }
 
@@ -29,7 +29,7 @@ import Testing
         #expect(server.connectionCount == 0)
     }
 
-    @Test func `Every source but a public one is refused`() async throws {
+    @Test func `Every source except public ones is refused`() async throws {
         for source in [
             "http://127.1/a.jpg", "http://[::ffff:7f00:1]/", "http://169.254.169.254/", "http://localhost/a.jpg",
         ] {
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `What is allowed is loaded, by every command`() async throws {
+    @Test func `An allowed source is loaded by every command`() async throws {
         let server = try server()
         let url = server.url("/a.jpg").absoluteString
         let words = [
@@ -54,7 +54,7 @@ import Testing
             #expect(run.status == 0, "\(command): \(run.errors)")
         }
         #expect(server.requestCount() == 1, "they share a cache")
-        // It is not that of trusted sources, nor that of others who may ask less.
+        // The cache is neither that of trusted sources, nor that of other policies.
         #expect(try await harness.run("cache", "list", "--cache-dir", harness.cache).lines.isEmpty)
         let refused = try await harness.run(
             "get",
@@ -78,7 +78,7 @@ import Testing
         #expect(server.requestCount() == 1)
     }
 
-    @Test func `Header fields are sent to untrusted sources, and what a policy says of them`() async throws {
+    @Test func `Header fields are sent to untrusted sources, with those of the policy`() async throws {
         let server = try server()
         let url = server.url("/a.jpg").absoluteString
         let allow = ["--untrusted", "--allow", "127.0.0.1:\(server.port)", "--no-cache"]
@@ -90,7 +90,7 @@ import Testing
         )
     }
 
-    @Test func `A bomb is refused by every command that decodes`() async throws {
+    @Test func `A decompression bomb is refused by every command that decodes`() async throws {
         let bomb = PNGBomb.make(width: 8000, height: 8000)
         let server = try LoopbackServer { _ in .response(body: bomb) }
         let allow = "127.0.0.1:\(server.port)"
@@ -115,7 +115,7 @@ import Testing
             (["--untrusted=yes"], "takes no value"),
         ] as [([String], String)]
     )
-    func `What makes no sense is told, with status 64`(words: [String], message: String) async throws {
+    func `Invalid arguments exit with status 64`(words: [String], message: String) async throws {
         for command in ["get", "identify", "prefetch", "show"] {
             let run = try await harness.run([command, "http://example.com/a.jpg"] + words)
             #expect(run.status == 64 && run.errors.contains(message), "\(run.errors)")

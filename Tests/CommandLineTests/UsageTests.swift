@@ -5,7 +5,7 @@ import Testing
     let harness = CommandLineHarness()
 
     @Test(
-        "What makes no sense is told, with status 64",
+        "Invalid arguments exit with status 64",
         arguments: [
             ([], "Usage"), (["bogus"], "unknown command 'bogus'"), (["get"], "no source"),
             (["get", "--bogus", "x"], "--bogus"),
@@ -60,12 +60,12 @@ import Testing
         }
     }
 
-    @Test func `The program tells its commands and its version`() async throws {
+    @Test func `The program prints its commands and its version`() async throws {
         #expect(try await harness.run("--help").output.contains("prefetch"))
         #expect(try await harness.run("--version").output.hasPrefix("webimage "))
     }
 
-    @Test func `Words after two dashes are sources, whatever they look like`() async throws {
+    @Test func `Words after two dashes are sources, even if they look like options`() async throws {
         let run = try await harness.run("get", "--", "--thumbnail")
         #expect(run.status == 1)
         #expect(run.errors.contains("--thumbnail: "))

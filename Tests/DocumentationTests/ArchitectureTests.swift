@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `Each place on the way of a cold load is in the file beside it`() throws {
+    @Test func `Each step of a cold load is in the file beside it`() throws {
         var count = 0
         for line in try Self.coldLoad().diagram.split(separator: "\n") where line.hasSuffix(".swift") {
             let words = line.split { " ,".contains($0) }
@@ -42,7 +42,7 @@ import Testing
         #expect(count > 25)
     }
 
-    @Test func `A cold load passes at most sixty types, each in the folder that the list tells`() throws {
+    @Test func `A cold load passes at most sixty types, each in the listed folder`() throws {
         var count = 0
         let list = try Self.coldLoad().list
         for line in list.split(separator: "\n") where line.hasPrefix("* ") {

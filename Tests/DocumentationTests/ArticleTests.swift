@@ -31,7 +31,7 @@ import Testing
         #expect(count > 40)
     }
 
-    @Test func `Every snippet stands somewhere, and has a name of its own`() throws {
+    @Test func `Every snippet is used, and has a unique name`() throws {
         let snippets = try Snippets.all()
         #expect(Set(snippets.map(\.name)).count == snippets.count)
         let blocks = try Set(Self.documents().flatMap(\.blocks).map { Code.split($0.code).body })
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// Whether a call is part of the code, "…" standing for something.
+    /// Returns whether a call is part of the code, with "…" as a wildcard.
     private static func occurs(_ call: String, in code: String) -> Bool {
         guard let gap = call.ranges(of: "…").first else { return code.contains(call) }
         let start = Code.trimmed(String(call[..<gap.lowerBound]))
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["README.md", "\(Project.catalogue)/GettingStarted.md"])
-    func `The manifest is one that the package manager takes`(path: String) throws {
+    func `The manifest is valid for the package manager`(path: String) throws {
         let block = try #require(Document(path).blocks.first(where: Self.isManifest))
         let directory = TemporaryDirectory()
         let manifest = """
@@ -93,7 +93,7 @@ import Testing
         #expect(run.status == 0, "\(run.errors)")
     }
 
-    @Test func `Links between files of the project lead somewhere`() throws {
+    @Test func `Links between files of the project are valid`() throws {
         let texts = try Project.files(below: "Documentation", named: ".md")
         let paths =
             try ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] + texts + Project.modulePages() + Project.examples()

@@ -10,7 +10,7 @@ struct Document {
         let code: String
     }
 
-    /// A row of a table, without those that say how it is laid out.
+    /// A row of a table, without the delimiter rows.
     struct Row {
         let line: Int
         let cells: [String]
@@ -49,7 +49,7 @@ struct Document {
         return blocks
     }
 
-    /// A line as Markdown; nil when it is none, which is what most of a source file is.
+    /// A line as Markdown; nil for other lines, which are most of a source file.
     private func content(of line: Substring) -> String? {
         guard path.hasSuffix(".swift") else { return String(line) }
         let trimmed = line.drop { $0 == " " }
@@ -81,7 +81,7 @@ enum Project {
         return directory.path + "/" + relative
     }
 
-    /// All files below a folder whose names end so, relative to the project, sorted.
+    /// All files below a folder with this suffix, relative to the project, sorted.
     static func files(below folder: String, named suffix: String) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: path(folder))
             .filter { $0.hasSuffix(suffix) }
@@ -103,7 +103,7 @@ enum Project {
     static func articles() throws -> [Document] { try files(below: catalogue, named: ".md").map(Document.init) }
 }
 
-/// Comparing code that is told in two places.
+/// Comparison of code that occurs in two places.
 enum Code {
     static func trimmed(_ text: String) -> String {
         let start = text.drop { $0.isWhitespace }
@@ -111,7 +111,7 @@ enum Code {
         return String(start[...end])
     }
 
-    /// The lines without the indentation that all of them have, and without empty ones around them.
+    /// The lines without their common indentation, and without empty ones around them.
     static func dedented(_ lines: [String]) -> String {
         let used = lines.filter { !trimmed($0).isEmpty }
         let indentation = used.map { $0.prefix { $0 == " " }.count }.min() ?? 0
@@ -125,7 +125,7 @@ enum Code {
         code.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
-    /// The names of modules that the code imports first, and what follows.
+    /// The names of the modules that the code imports first, and the rest.
     static func split(_ code: String) -> (imports: [String], body: String) {
         var lines = code.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         var imports: [String] = []

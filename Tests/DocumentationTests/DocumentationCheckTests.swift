@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// What `Scripts/check-documentation.py` finds wrong.
+/// The errors that `Scripts/check-documentation.py` finds.
 @Suite struct DocumentationCheckTests {
     private let folder = TemporaryDirectory()
 
@@ -20,7 +20,7 @@ import Testing
         )
     }
 
-    /// A symbol graph with one type, a page on which it stands, and the digest that names it.
+    /// A symbol graph with one type, a page that names it, and the digest that lists it.
     private func writeLibrary(
         comment: String = "A loader.",
         page: String = "- ``Loader``",

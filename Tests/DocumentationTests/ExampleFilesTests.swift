@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `Examples are as short as they are said to be`() throws {
+    @Test func `Examples are as short as they claim`() throws {
         func lines(of name: String) throws -> [Substring] {
             let paths = try Project.files(below: "Examples/\(name)", named: ".swift")
             return try paths.flatMap { try Document($0).text.split(separator: "\n") }
@@ -27,9 +27,9 @@ import Testing
         #expect(try lines(of: "GTKGallery").count <= 150)
     }
 
-    @Test func `The examples' package finds what it depends on`() async throws {
+    @Test func `The examples' package finds its dependencies`() async throws {
         let directory = TemporaryDirectory()
-        // Tests can be built with a part of the package only.
+        // Tests can be built with only a part of the package.
         let variables = ["WEBIMAGE_TARGETS", "WEBIMAGE_LEFT_OUT"].flatMap { ["-u", $0] }
         let folders = ["--package-path", Project.path("Examples"), "--scratch-path", directory.path]
         let words = variables + ["swift", "package"] + folders + ["show-dependencies"]

@@ -1,10 +1,11 @@
 import FoundationEssentials
 import Testing
 
-/// What the modules below `Sources` may import of each other. That none refers to another without an import is the compiler's part.
+/// The allowed imports between the modules below `Sources`. The compiler ensures that none uses another without an
+/// import.
 @Suite struct ModuleTests {
     private static let formats = ["WebImageTIFF", "WebImageSVG", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL"]
-    /// They do not know each other.
+    /// These modules do not import each other.
     private static let middle = [
         "WebImageHTTP", "WebImageCache", "WebImageCodecs", "WebImagePlayer", "WebImageIsolation",
     ]
@@ -26,7 +27,7 @@ import Testing
         return arrows
     }()
 
-    @Test func `A module imports only those that it may`() throws {
+    @Test func `A module imports only the allowed ones`() throws {
         var modules: Set<String> = []
         for path in try Project.files(below: "Sources", named: ".swift") {
             let module = try #require(path.split(separator: "/").dropFirst().first.map(String.init))
@@ -45,7 +46,8 @@ import Testing
         #expect(modules == Set(Self.arrows.keys))
     }
 
-    /// The compiler keeps the bodies of inlinable members to the module otherwise, without a warning, and other modules call them unspecialized.
+    /// Otherwise the compiler keeps the bodies of inlinable members to the module, without a warning, and other modules
+    /// call them unspecialized.
     @Test func `A package type with inlinable members is usable from inlinable code`() throws {
         var count = 0
         for path in try Project.files(below: "Sources", named: ".swift") {

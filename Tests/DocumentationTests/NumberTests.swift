@@ -1,7 +1,7 @@
 import Testing
 import WebImage
 
-/// Numbers that programs may have written down, or compare with those of SDWebImage.
+/// Numbers that programs may have stored, or compare with those of SDWebImage.
 @Suite struct NumberTests {
     @Test func `Cache types, expiry types, policies and orders have SDWebImage's numbers`() {
         #expect([ImageCacheType.none, .disk, .memory, .all].map(\.rawValue) == [0, 1, 2, 3])
@@ -36,7 +36,7 @@ import WebImage
         #expect(codes.map(\.rawValue) == [1000, 1001, 1002, 1003, 2000, 2001, 2002, 2003, 2004])
     }
 
-    @Test func `Cache types tell their levels`() {
+    @Test func `Cache types contain their levels`() {
         for type in [ImageCacheType.none, .disk, .memory, .all] {
             #expect(ImageCacheType(memory: type.includesMemory, disk: type.includesDisk) == type)
         }

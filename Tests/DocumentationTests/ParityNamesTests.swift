@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// What `Scripts/parity-names` takes for a public name.
+/// The public names that `Scripts/parity-names` finds.
 @Suite struct ParityNamesTests {
     private let folder = TemporaryDirectory()
 
@@ -64,7 +64,7 @@ import Testing
         )
     }
 
-    @Test func `A declaration that is not understood is an error`() async throws {
+    @Test func `A declaration that cannot be parsed is an error`() async throws {
         let run = try await list("struct Pair { int first; } pair, other[2];\n")
         #expect(run.status == 1 && run.errors.contains("not understood"))
     }

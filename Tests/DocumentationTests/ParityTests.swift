@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// Holds `Documentation/Parity.md` against SDWebImage's public names, the sources and the tests.
+/// Compares `Documentation/Parity.md` with SDWebImage's public names, the sources and the tests.
 @Suite struct ParityTests {
     /// A row of one of the tables.
     struct Row {
@@ -45,7 +45,7 @@ import Testing
         return Set(section.filter { $0.hasPrefix("- ") || $0.hasPrefix("  ") }.flatMap { codeSpans(String($0)) })
     }()
 
-    /// What a code span of the first column stands for: a name, or all that begin so if it ends with "…".
+    /// The names that a code span of the first column stands for: a name, or all with that prefix if it ends with "…".
     private static func names(of span: String) -> [String] {
         guard span.hasSuffix("…") else { return list.names.contains(span) ? [span] : [] }
         let start = span.dropLast()
@@ -214,7 +214,7 @@ import Testing
             .compactMap { $0.isMultiple(of: 2) ? nil : String($1) }
     }
 
-    /// The text without what stands between two of these marks.
+    /// The text without the parts between two of these marks.
     private static func outside(_ mark: Character, _ text: String) -> String {
         text.split(separator: mark, omittingEmptySubsequences: false).enumerated()
             .compactMap { $0.isMultiple(of: 2) ? String($1) : nil }.joined(separator: " ")

@@ -1,13 +1,14 @@
 import FoundationEssentials
 import Testing
 
-/// That `Scripts/test` runs under a sanitizer what that sanitizer can find something in: it takes suites by their tags.
+/// Suites that a sanitizer can check have the tag by which `Scripts/test` runs them under it.
 @Suite struct SanitizerTests {
     /// Targets whose threads the thread sanitizer does not see.
     private static let withoutThreads: Set = [
         // They run the programs, or are only compiled.
         "CommandLineTests", "DocumentationTests",
-        // GLib and GTK, the C libraries of formats: not built for the sanitizer, so it does not know how they synchronise.
+        // GLib and GTK, the C libraries of formats: not built for the sanitizer, so it does not know how they
+        // synchronize.
         "WebImageGTKTests", "WebImageFormatsTests",
     ]
 

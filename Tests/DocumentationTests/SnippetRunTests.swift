@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// The parts that the articles show are run, too.
+/// The custom parts in the articles, executed.
 @Suite struct SnippetRunTests {
     private static func manager(
         _ data: Data,
@@ -21,7 +21,7 @@ import WebImage
 
     // MARK: The coder
 
-    @Test func `The article's coder reads what another program wrote`() throws {
+    @Test func `The article's coder reads another program's file`() throws {
         let data = try Fixtures.data("JPEG/progressive.ppm")
         let expected = try Fixtures.pixels("JPEG/progressive.ppm")
         #expect(PPMCoder().canDecode(data))
@@ -29,7 +29,7 @@ import WebImage
         #expect(PixelDifference(image.bitmap, expected).maximum == 0)
         let properties = try PPMCoder().properties(of: data, limits: ImageLimits())
         #expect([properties.width, properties.height] == [expected.width, expected.height])
-        // What it writes is what it reads.
+        // It reads its own output.
         let written = try PPMCoder().encode(image, to: .ppm, options: ImageEncodeOptions())
         let again = try PPMCoder().decode(written, options: ImageDecodeOptions())
         #expect(PixelDifference(again.bitmap, expected).maximum == 0)
@@ -48,7 +48,7 @@ import WebImage
     @Test(arguments: [
         "P6", "P6\n4 4\n255\n", "P6\n4 4\n65535\nxxxx", "P6\n-1 4\n255\nxxxx", "P6\n99999999999 9\n255\nx",
     ])
-    func `The article's coder refuses what is damaged`(text: String) {
+    func `The article's coder refuses damaged files`(text: String) {
         #expect(throws: WebImageError.self) {
             try PPMCoder().decode(Data(text.utf8), options: ImageDecodeOptions())
         }
@@ -56,7 +56,7 @@ import WebImage
 
     // MARK: The transformer
 
-    @Test func `The article's transformer makes all components the same`() async throws {
+    @Test func `The article's transformer makes all components equal`() async throws {
         for name in ["JPEG/progressive.jpg", "PNG/photo-rgba.png"] {
             let source = try await Image.decode(Fixtures.data(name))
             let result = try Grayscale().transform(source)
@@ -71,7 +71,7 @@ import WebImage
 
     // MARK: Caches and loaders
 
-    @Test func `The article's disk level writes what cannot be read without it`() async throws {
+    @Test func `The article's disk level writes data that is unreadable without it`() async throws {
         let directory = TemporaryDirectory()
         var config = ImageCacheConfig()
         config.makeDiskCache = { path, config in SealedDisk(path: path, config: config) }
@@ -88,7 +88,7 @@ import WebImage
         #expect(found.data == data)
     }
 
-    @Test func `The article's cache keeps pictures in memory alone`() async throws {
+    @Test func `The article's cache keeps images only in memory`() async throws {
         let cache = MemoryOnlyCache()
         let (manager, context) = try Self.manager(Fixtures.data("JPEG/progressive.jpg"), cache: cache)
         let url = try Self.url("a.jpg")
@@ -107,7 +107,7 @@ import WebImage
     // MARK: First steps
 
     #if compiler(>=6.2)
-        // In a process of its own, because the code uses what a program's parts share.
+        // In a separate process, because the code uses a program's shared instances.
         @Test func `The first steps of the README and the guide work`() async {
             await #expect(processExitsWith: .success) {
                 let directory = TemporaryDirectory()

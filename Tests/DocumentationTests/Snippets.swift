@@ -7,7 +7,8 @@ struct Snippet {
     let code: String
 }
 
-/// The files of the folders `Snippets`: those with views are compiled with the tests of views. Code between `// snippet: name` and `// end` stands in an article, or in several.
+/// The files of the folders `Snippets`: those with views are compiled with the tests of views. Code between `//
+/// snippet: name` and `// end` is in one or more articles.
 enum Snippets {
     static let folders = ["Tests/DocumentationTests/Snippets", "Tests/WebImageGTKTests/Snippets"]
 

@@ -9,9 +9,9 @@ import WebImage
 @testable import WebImageCodecs
 @testable import WebImageModel
 
-/// What servers are asked for.
+/// The Accept field of requests.
 @Suite(.tags(.addressSanitizer)) struct AcceptFieldTests {
-    /// Takes one kind of data and counts how often it is asked.
+    /// Decodes one kind of data and counts how often it is asked.
     private final class CountingCoder: ImageCoder {
         let start: Data
         private let count = Counter()
@@ -51,7 +51,7 @@ import WebImage
         #expect(AcceptField.samples.allSatisfy { $0.format.mimeType.contains("/") && $0.start.count <= 64 })
     }
 
-    @Test func `The coders that are built in are asked for, the most economical format first`() {
+    @Test func `The Accept field has the built-in coders' formats, the most efficient first`() {
         #expect(ImageCodersManager().accept.value == Self.builtIn)
         #expect(ImageCodersManager(coders: []).accept.value == "*/*;q=0.1")
         #expect(
@@ -61,7 +61,7 @@ import WebImage
         )
     }
 
-    @Test func `Formats come and go with their coders`() {
+    @Test func `Formats are added and removed with their coders`() {
         let manager = ImageCodersManager()
         let before = manager.accept
         let avif = CountingCoder(.avif)
@@ -75,7 +75,7 @@ import WebImage
         #expect(manager.accept.value == "image/svg+xml,image/png,image/gif,*/*;q=0.1")
     }
 
-    @Test func `Coders are asked again only when one has come or gone`() {
+    @Test func `Coders are asked again only when one was added or removed`() {
         let coder = CountingCoder(.jpegXL)
         let manager = ImageCodersManager(coders: [coder])
         let first = manager.accept
@@ -87,14 +87,14 @@ import WebImage
         #expect(manager.accept.value == "image/jxl,image/png,*/*;q=0.1" && coder.questions == 26)
     }
 
-    // MARK: Downloads, in processes of their own: the shared coders are for all tests.
+    // MARK: Downloads, in separate processes: all tests share the shared coders.
 
     private func sent(_ harness: RetryHarness, _ headers: HTTPHeaders = [:]) -> String? {
         harness.downloader.start(testURL("/\(harness.starts)"), Recorder(), headers: headers)
         return harness.transport.transfers.last?.request.headers["Accept"]
     }
 
-    @Test func `A downloader asks for what the shared coders take, and the user's own field wins`() async {
+    @Test func `A downloader accepts what the shared coders decode, and the user's own field wins`() async {
         await #expect(processExitsWith: .success) {
             let suite = AcceptFieldTests()
             let harness = RetryHarness(.never, maxConcurrentDownloads: 100)
@@ -117,7 +117,7 @@ import WebImage
         }
     }
 
-    @Test func `What is told of the fields is what would be sent, before any download`() async {
+    @Test func `The reported fields are those that would be sent, before any download`() async {
         await #expect(processExitsWith: .success) {
             let downloader = RetryHarness(.never).downloader
             func told() -> String? { downloader.requestHeaders(for: ImageLoadRequest(url: testURL("/a")))["Accept"] }
@@ -132,7 +132,7 @@ import WebImage
         }
     }
 
-    @Test func `Callers share a download although a coder comes between them`() async {
+    @Test func `Callers share a download although a coder is added between them`() async {
         await #expect(processExitsWith: .success) {
             let harness = RetryHarness(.never)
             let (first, second) = (Recorder(), Recorder())

@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageHTTP
 
 @Suite struct BandwidthMeterTests {
-    /// Feeds `seconds` of arrivals of `bytes`, `interval` seconds apart.
+    /// Simulates `seconds` of arrivals of `bytes`, `interval` seconds apart.
     private func feed(
         _ meter: inout BandwidthMeter,
         _ total: inout Int64,
@@ -24,7 +24,7 @@ import WebImage
         }
     }
 
-    @Test func `A steady stream has its rate, a change shows within seconds`() throws {
+    @Test func `A steady stream has its rate, and a change shows within seconds`() throws {
         var meter = BandwidthMeter()
         var (total, now): (Int64, UInt64) = (0, 5_000_000_000)
         meter.note(total: 0, at: now)
@@ -32,14 +32,14 @@ import WebImage
         #expect(abs(try #require(meter.rate(at: now)) - 1e6) < 2e4)
         feed(&meter, &total, &now, seconds: 10, interval: 0.01, bytes: 10_000)
         #expect(abs(try #require(meter.rate(at: now)) - 1e6) < 2e4)
-        // Ten times faster: half of the way after a second, nearly there after five.
+        // Ten times faster: half of the change after a second, nearly all after five.
         feed(&meter, &total, &now, seconds: 1, interval: 0.01, bytes: 100_000)
         #expect(abs(try #require(meter.rate(at: now)) - 5.5e6) < 1e5)
         feed(&meter, &total, &now, seconds: 4, interval: 0.01, bytes: 100_000)
         #expect(try #require(meter.rate(at: now)) > 9.6e6)
     }
 
-    @Test func `A stream that stops loses half of its rate each second`() throws {
+    @Test func `The rate of a stream that stops halves each second`() throws {
         var meter = BandwidthMeter()
         var (total, now): (Int64, UInt64) = (0, 0)
         meter.note(total: 0, at: now)
@@ -50,7 +50,7 @@ import WebImage
         #expect(try #require(meter.rate(at: now + 60_000_000_000)) < 1)
     }
 
-    @Test func `There is no rate before a quarter of a second, and never a senseless one`() throws {
+    @Test func `There is no rate before a quarter of a second, and never an absurd one`() throws {
         var meter = BandwidthMeter()
         #expect(meter.rate(at: 0) == nil && meter.rate(at: .max) == nil)
         meter.note(total: 1_000_000, at: 100)
@@ -59,7 +59,7 @@ import WebImage
         meter.note(total: 3_000_000, at: 200_000_000)
         #expect(meter.rate(at: 240_000_000) == nil)
         #expect(try #require(meter.rate(at: 250_000_100)).isFinite)
-        // Time and counts that go back change nothing for the worse.
+        // Times and counts that go back do no harm.
         meter.note(total: 0, at: 0)
         let rate = try #require(meter.rate(at: 300_000_000))
         #expect(rate.isFinite && rate >= 0)
@@ -67,14 +67,14 @@ import WebImage
         #expect(try #require(meter.rate(at: .max)).isFinite)
     }
 
-    @Test func `What was there before the first reading does not count`() throws {
+    @Test func `Bytes before the first reading do not count`() throws {
         var meter = BandwidthMeter()
         meter.note(total: 50_000_000, at: 0)
         meter.note(total: 50_100_000, at: 1_000_000_000)
         #expect(try #require(meter.rate(at: 1_000_000_000)) < 200_000)
     }
 
-    @Test func `Listeners to progress are told the rate`() throws {
+    @Test func `Progress listeners get the rate`() throws {
         let harness = RetryHarness()
         let recorder = Recorder()
         harness.downloader.start(testURL("/a"), recorder)

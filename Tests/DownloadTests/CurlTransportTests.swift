@@ -32,9 +32,7 @@ import WebImage
         #expect(server.requests.first?.query == "x=1")
     }
 
-    @Test func `The lookup of a host's name is timed, before all else, and not made again for a kept connection`()
-        async throws
-    {
+    @Test func `The DNS lookup is timed before all else, and not repeated for a reused connection`() async throws {
         let server = try LoopbackServer { _ in .response(body: [1]) }
         let url = try #require(URL(string: "http://localhost:\(server.port)/a"))
         let first = try #require(try await downloader.downloadData(with: url).metrics)
@@ -55,7 +53,7 @@ import WebImage
         #expect(Array(loaded.data) == chunks.flatMap { $0 })
     }
 
-    @Test func `Connections are kept and used again`() async throws {
+    @Test func `Connections are kept and reused`() async throws {
         let server = try LoopbackServer { _ in .response(body: [1]) }
         for _ in 0..<5 { _ = try await downloader.downloadData(with: server.url("/a")) }
         let last = try await downloader.downloadData(with: server.url("/a"))
@@ -64,8 +62,8 @@ import WebImage
         #expect(server.requestCount() == 6)
     }
 
-    @Test func `A short error page does not cost the connection`() async throws {
-        // In one piece: while the page of one that comes in two is still read, the next request goes another way.
+    @Test func `A short error page does not close the connection`() async throws {
+        // In one piece: while a page that comes in two is still being read, the next request uses another connection.
         let page = Array("HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\n".utf8) + pattern(1000)
         let server = try LoopbackServer {
             $0.path == "/a" ? .response(body: [1]) : .script { _, connection in connection.send(page) }
@@ -77,7 +75,7 @@ import WebImage
         #expect(server.connectionCount == 1)
     }
 
-    @Test func `A kept connection that the server has closed is replaced without an error`() async throws {
+    @Test func `A kept connection closed by the server is replaced without an error`() async throws {
         let server = try LoopbackServer { _ in
             .script { _, connection in
                 connection.sendHead(200, [("Content-Length", "1")])
@@ -89,7 +87,7 @@ import WebImage
         #expect(server.connectionCount == 5)
     }
 
-    @Test func `The default fields name the program and what it takes`() async throws {
+    @Test func `The default fields are User-Agent and Accept`() async throws {
         let server = try LoopbackServer { _ in .response(body: [1]) }
         _ = try await downloader.downloadData(with: server.url("/a"))
         let request = try #require(server.requests.first)
@@ -101,7 +99,7 @@ import WebImage
         let release = try String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8)
         #expect(
             !agent.contains(release.prefix { $0.isNumber || $0 == "." }),
-            "the kernel's version is nobody's business"
+            "the kernel's version is not sent"
         )
         #expect(request.header("Accept-Encoding")?.contains("gzip") == true)
         #expect(request.header("Cookie") == nil)
@@ -132,7 +130,7 @@ import WebImage
         #expect(loaded.response?.headers["Link"] == nil)
     }
 
-    @Test func `Cookies are sent and kept only when asked for, and only in memory`() async throws {
+    @Test func `Cookies are sent and kept only if enabled, and only in memory`() async throws {
         let server = try LoopbackServer { _ in .response(headers: [("Set-Cookie", "a=1; Path=/")], body: [1]) }
         _ = try await downloader.downloadData(with: server.url("/1"))
         _ = try await downloader.downloadData(with: server.url("/2"))
@@ -190,7 +188,7 @@ import WebImage
         #expect(proxy.requests.map(\.target) == ["http://example.test/a.jpg"])
     }
 
-    @Test func `The environment names the proxy unless the config says none`() async {
+    @Test func `The environment sets the proxy unless the configuration disables it`() async {
         await #expect(processExitsWith: .success) {
             let proxy = try LoopbackServer { _ in .response(body: [5]) }
             setenv("http_proxy", "http://127.0.0.1:\(proxy.port)", 1)
@@ -205,7 +203,7 @@ import WebImage
         }
     }
 
-    @Test func `Many downloads at once all arrive, over no more connections than allowed`() async throws {
+    @Test func `Many concurrent downloads all arrive, over no more connections than allowed`() async throws {
         let server = try LoopbackServer { .response(body: Array($0.path.utf8)) }
         downloader.config.maxConcurrentDownloads = 8
         let downloader = downloader
@@ -222,7 +220,7 @@ import WebImage
         #expect(downloader.currentDownloadCount == 0)
     }
 
-    @Test func `A slow first answer does not hold back other downloads from the same host`() async throws {
+    @Test func `A slow first response does not hold back other downloads from the same host`() async throws {
         let server = try LoopbackServer { $0.path == "/slow" ? .silence : .response(body: [1]) }
         let recorder = Recorder()
         let token = downloader.start(server.url("/slow"), recorder)
@@ -231,7 +229,7 @@ import WebImage
         token.cancel()
     }
 
-    @Test func `The connections of a dropped downloader are closed`() async throws {
+    @Test func `The connections of a released downloader are closed`() async throws {
         let server = try LoopbackServer { _ in .response(body: [1]) }
         do {
             let downloader = WebImageDownloader()
@@ -241,7 +239,7 @@ import WebImage
         #expect(await server.wait { _, open in open == 0 })
     }
 
-    @Test func `A cancelled transfer closes its connection and frees its place`() async throws {
+    @Test func `A cancelled transfer closes its connection and frees its slot`() async throws {
         let server = try LoopbackServer { $0.path == "/silent" ? .silence : .response(body: [1]) }
         downloader.config.maxConcurrentDownloads = 1
         let recorder = Recorder()

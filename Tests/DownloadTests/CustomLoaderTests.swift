@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Loaders of one's own, alone and behind the manager.
+/// Custom loaders, by themselves and behind the manager.
 @Suite struct CustomLoaderTests {
     private struct Trouble: Error, Equatable {}
 
@@ -17,7 +17,7 @@ import WebImage
         loader.load(ImageLoadRequest(url: url), progress: recorder.onProgress, completion: recorder.onEnd)
     }
 
-    @Test func `A closure is a loader whose completion comes once`() async {
+    @Test func `A closure is a loader that completes once`() async {
         let loader = ClosureImageLoader(scheme: "Avatar") { request in Data(request.url.absoluteString.utf8) }
         #expect(loader.canLoad(url, options: []))
         #expect(loader.canLoad(URL(string: "AVATAR://x")!, options: []))
@@ -31,7 +31,7 @@ import WebImage
         #expect(!operation.isCancelled)
     }
 
-    @Test func `What a closure throws is an error with the URL`() async {
+    @Test func `An error thrown by the closure is reported with the URL`() async {
         let recorder = Recorder()
         _ = load(ClosureImageLoader(scheme: "avatar") { _ in throw Trouble() }, recorder)
         await recorder.end()
@@ -47,7 +47,7 @@ import WebImage
         #expect(cancelled.code == .cancelled)
     }
 
-    @Test func `A cancel ends a load at once and cancels its task`() async {
+    @Test func `Cancelling ends a load at once and cancels its task`() async {
         let (begun, ended) = (EventCounter(), EventCounter())
         let loader = ClosureImageLoader(scheme: "avatar") { _ in
             begun.signal()
@@ -64,7 +64,7 @@ import WebImage
         #expect(recorder.results.count == 1)
     }
 
-    @Test func `Progress comes in order and never after the end`() async {
+    @Test func `Progress is reported in order and never after the end`() async {
         let late = Lock<(@Sendable (LoadProgress) -> Void)?>(nil)
         let loader = ClosureImageLoader(canLoad: { _, _ in true }) { _, report in
             report(LoadProgress(receivedByteCount: 1, expectedByteCount: 2))
@@ -79,7 +79,7 @@ import WebImage
         #expect(recorder.progress.map(\.receivedByteCount) == [1, 2] && recorder.progressAfterEnd == 0)
     }
 
-    @Test func `A loader of the context serves the load`() async throws {
+    @Test func `The context's loader is used for the load`() async throws {
         let seen = Lock<[ImageLoadRequest]>([])
         let loader = ClosureImageLoader(scheme: "avatar") { request in
             seen.withLock { $0.append(request) }
@@ -97,7 +97,7 @@ import WebImage
         #expect(request.options == .handleCookies && request.url == url)
     }
 
-    @Test func `A cancelled load of the manager cancels the loader's task`() async {
+    @Test func `Cancelling a load of the manager cancels the loader's task`() async {
         let (begun, ended) = (EventCounter(), EventCounter())
         let loader = ClosureImageLoader(scheme: "avatar") { _ in
             begun.signal()
@@ -112,7 +112,7 @@ import WebImage
         #expect(await outcome.error()?.code == .cancelled && outcome.count == 1)
     }
 
-    @Test func `The loader of the URL decides what is remembered`() async {
+    @Test func `The loader of the URL decides which failures are remembered`() async {
         let asked = Lock<[WebImageError.Code]>([])
         let strict = ClosureImageLoader(
             canLoad: { url, _ in url.scheme == "avatar" },
@@ -135,7 +135,7 @@ import WebImage
         #expect(mild.shouldBlockFailedURL(other, error: WebImageError(.invalidURL, "")))
     }
 
-    @Test func `A URL that no loader serves loads once there is one`() async throws {
+    @Test func `A URL without a loader loads once one is added`() async throws {
         let loaders = ImageLoadersManager(loaders: [])
         let context = harness.context { $0.imageLoader = loaders }
         #expect(await harness.start(url, context: context).outcome.error()?.code == .invalidURL)
@@ -143,7 +143,7 @@ import WebImage
         _ = try await harness.start(url, context: context).outcome.image()
     }
 
-    @Test func `A loader decodes by what the request says`() async throws {
+    @Test func `A loader decodes with the request's options`() async throws {
         let coder = PlainCoder()
         var context = WebImageContext()
         context.imageCoder = coder
@@ -168,7 +168,7 @@ import WebImage
         )
     }
 
-    @Test func `A loader that makes pictures needs no bytes`() {
+    @Test func `A loader that returns images needs no bytes`() {
         let image = Image.tiny()
         let loaded = LoadedImageData(image: image)
         #expect(loaded.image === image && loaded.data.isEmpty && loaded.response == nil)

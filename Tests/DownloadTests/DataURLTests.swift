@@ -32,24 +32,24 @@ import WebImage
         #expect(try parse(example.0) == example.1)
     }
 
-    @Test func `The type is as written, or plain text`() throws {
+    @Test func `The media type is the written one, or plain text`() throws {
         #expect(try DataURL("data:Image/PNG;base64,", limit: 10).mediaType == "image/png")
         #expect(try DataURL("data:,", limit: 10).mediaType == "text/plain;charset=us-ascii")
     }
 
     @Test(arguments: ["data:", "data:image/png;base64", "date:,x", "", "dat"])
-    func `What is no data URL is invalid`(text: String) {
+    func `A malformed data URL is invalid`(text: String) {
         #expect(throws: WebImageError(.invalidURL, "")) { try parse(text) }
     }
 
     @Test(arguments: [
         "data:;base64,a", "data:;base64,a*b=", "data:;base64,aGk=aGk=", "data:;base64,====", "data:;base64,aaaaa",
     ])
-    func `Text that is not base64 is bad image data`(text: String) {
+    func `Invalid base64 is bad image data`(text: String) {
         #expect(throws: WebImageError(.badImageData, "")) { try parse(text) }
     }
 
-    @Test func `Data over the limit are refused before they are decoded`() throws {
+    @Test func `Data above the limit is refused before it is decoded`() throws {
         let text = "data:;base64," + String(repeating: "AAAA", count: 1000)
         #expect(try DataURL(text, limit: 3000).data.count == 3000)
         do throws(WebImageError) {
@@ -62,12 +62,13 @@ import WebImage
     }
 
     @Test(arguments: [
-        // Percent signs that begin no escape stand for themselves.
+        // Percent signs that begin no escape are literal.
         ("data:,%%%%%%", 6), ("data:,%4%41%zz%", 7), ("data:,%4", 2),
-        // Of base64 without padding the last characters count, too.
+        // The last characters of base64 without padding count, too.
         ("data:;base64,AAAAAA", 4), ("data:;base64,AAAAAAA", 5), ("data:;base64,AAA=", 2), ("data:;base64,AA", 1),
     ])
-    func `No text makes more bytes than the limit, and none that fits is refused`(text: String, count: Int) throws {
+    func `No text decodes to more bytes than the limit, and none that fits is refused`(text: String, count: Int) throws
+    {
         #expect(try DataURL(text, limit: count).data.count == count)
         do throws(WebImageError) {
             _ = try DataURL(text, limit: count - 1)
@@ -128,7 +129,7 @@ import WebImage
         #expect(try await load("data:,%03").data == Data([3]))
     }
 
-    @Test func `A URL that nobody serves is invalid`() async throws {
+    @Test func `A URL without a loader is invalid`() async throws {
         #expect(try await load("ftp://example.test/a").code == .invalidURL)
         #expect(try await load("nothing").code == .invalidURL)
         let url = try #require(URL(string: "ftp://example.test/a"))

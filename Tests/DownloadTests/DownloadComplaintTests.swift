@@ -8,9 +8,9 @@ import WebImage
 
 @testable import WebImageLoading
 
-/// What users of image loaders have complained of, as far as the downloader is concerned.
+/// Common complaints about image loaders that concern the downloader.
 @Suite(.tags(.threadSanitizer)) struct DownloadComplaintTests {
-    @Test func `Complaint 13: failing callers get one end each, and a caller at the last moment gets one too`() {
+    @Test func `Complaint 13: each failing caller completes once, also one that joins at the last moment`() {
         let transport = FakeTransport()
         let downloader = WebImageDownloader(config: .init(), transport: transport)
         let late = Recorder()
@@ -18,7 +18,7 @@ import WebImage
         let ends = Lock(0)
         for recorder in recorders {
             downloader.downloadData(with: testURL("/a"), callbackQueue: .inline) { result in
-                // While the callers are told, another one comes: it must not be lost in what is ending.
+                // While the callers are notified, another one joins: it must not be lost in the ending download.
                 if ends.withLock({ ends in
                     ends += 1
                     return ends == 50
@@ -36,7 +36,7 @@ import WebImage
         #expect(late.data == Data([1]) && late.results.count == 1)
     }
 
-    @Test func `Complaint 21: a load survives two failures that pass`() async throws {
+    @Test func `Complaint 21: a load survives two transient failures`() async throws {
         let count = Lock(0)
         let png = try Fixtures.data("PNG/animated.png")
         let server = try LoopbackServer { _ in
@@ -63,7 +63,7 @@ import WebImage
         }
     }
 
-    @Test func `Trap 3: a subscriber that comes late gets the end`() async {
+    @Test func `Trap 3: a late subscriber gets the end`() async {
         let transport = FakeTransport()
         let downloader = WebImageDownloader(config: .init(), transport: transport)
         for round in 0..<500 {
@@ -73,7 +73,7 @@ import WebImage
             async let ended: Void = onThread { transfer.complete([1]) }
             downloader.start(testURL("/a"), second)
             await ended
-            // It joined what ended, or began anew.
+            // It joined the ended download, or started another.
             if second.results.isEmpty { transport.transfers[transport.transfers.count - 1].complete([1]) }
             #expect(first.results.count == 1 && second.results.count == 1, "round \(round)")
             #expect(first.data == Data([1]) && second.data == Data([1]))

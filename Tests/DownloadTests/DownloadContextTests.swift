@@ -24,7 +24,7 @@ import WebImage
         return context
     }
 
-    @Test func `A context gives queue, coder, decode options, fields and hooks`() async throws {
+    @Test func `A context sets queue, coder, decode options, fields and hooks`() async throws {
         let results = Lock<[Result<DownloadedImage, WebImageError>]>([])
         let ends = EventCounter()
         let whole = context {
@@ -63,7 +63,8 @@ import WebImage
 
     private static let queueName = DispatchSpecificKey<String>()
 
-    @Test func `Completions come on the callback queue, by default the main one, and progress in the background`()
+    @Test
+    func `Completions are called on the callback queue, the main queue by default, and progress in the background`()
         async throws
     {
         let own = DispatchQueue(label: "own")
@@ -96,7 +97,7 @@ import WebImage
                 note((try? result.get().data) == Data(body))
             }
             #expect(await log.value { $0.ends.count == number * 3 + 2 ? true : nil } == true)
-            // An end that the caller brings about, too; before the server has a say.
+            // Also an end that the caller causes, before the server responds.
             downloader.isSuspended = true
             let token = downloader.downloadData(with: url, context: context) { result in
                 note((try? result.get()) == nil)
@@ -109,7 +110,7 @@ import WebImage
         #expect(log.withLock { $0.progress } == ["background"])
     }
 
-    @Test func `Bytes come with a context, too, and a decode for each caller's own`() async throws {
+    @Test func `Bytes are delivered with a context, too, and decoded for each caller`() async throws {
         let (downloader, transport) = (downloader, transport)
         let fields = context { $0.additionalHeaders["X-Page"] = "7" }
         let small = context {
@@ -133,7 +134,7 @@ import WebImage
         #expect(ends.count == 1 && code.withLock { $0 } == .cancelled)
     }
 
-    @Test func `The context's retry policy holds`() async {
+    @Test func `The context's retry policy applies`() async {
         let policy = DownloadRetryPolicy.never
         let retrying = context { $0.retryPolicy = policy }
         #expect(LoadHooks(retrying.reducedForLoader)?.retryPolicy == policy)

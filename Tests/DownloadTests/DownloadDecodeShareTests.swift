@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageHTTP
 @testable import WebImageLoading
 
-/// A coder that counts, waits at a gate if it has one, and refuses what starts with a zero.
+/// A coder that counts, waits at a gate if it has one, and refuses data that starts with a zero.
 private final class CountingCoder: ImageCoder {
     private let log = Lock<[ImageDecodeOptions]>([])
     private let gate: Gate?
@@ -50,7 +50,7 @@ private struct WrappingCoder: ImageCoder {
     }
 }
 
-/// What callers that want pictures got.
+/// The images that callers got.
 private final class ImageRecorder: Sendable {
     private let list = Lock<[Result<DownloadedImage, WebImageError>]>([])
     let counter = EventCounter()
@@ -90,7 +90,7 @@ private final class ImageRecorder: Sendable {
         )
     }
 
-    @Test func `Equal options are one decode`() async {
+    @Test func `Requests with equal options share one decode`() async {
         let coder = CountingCoder()
         let recorder = ImageRecorder()
         var other = ImageDecodeOptions()
@@ -113,7 +113,7 @@ private final class ImageRecorder: Sendable {
         #expect(first.decodes.count == 3 && second.decodes.count == 1)
     }
 
-    @Test func `Failing callers get one end each`() async {
+    @Test func `Each failing caller completes once`() async {
         let coder = CountingCoder()
         let recorders = (0..<50).map { _ in ImageRecorder() }
         for recorder in recorders { _ = start(recorder, coder) }
@@ -127,7 +127,7 @@ private final class ImageRecorder: Sendable {
         #expect(recorders.allSatisfy { $0.results.count == 1 })
     }
 
-    @Test func `One that leaves during the decoding leaves the others`() async {
+    @Test func `A caller that cancels during decoding leaves the others`() async {
         let gate = Gate()
         let coder = CountingCoder(gate: gate)
         let (first, second) = (ImageRecorder(), ImageRecorder())
@@ -143,7 +143,7 @@ private final class ImageRecorder: Sendable {
         #expect(second.images.count == 1 && first.results.count == 1 && coder.decodes.count == 1)
     }
 
-    @Test func `A caller that comes while others decode gets the same picture`() async {
+    @Test func `A caller that joins while others decode gets the same image`() async {
         let gate = Gate()
         let coder = CountingCoder(gate: gate)
         let recorder = ImageRecorder()
@@ -156,7 +156,7 @@ private final class ImageRecorder: Sendable {
         await recorder.counter.wait(for: 2)
         #expect(coder.decodes.count == 1)
         #expect(Set(recorder.images.map(ObjectIdentifier.init)).count == 1)
-        // After the end nothing is left to leave.
+        // After the end there is no subscriber left to cancel.
         first.cancel()
         second.setPriority(.low)
         #expect(recorder.results.count == 2 && !first.isCancelled)
@@ -164,7 +164,7 @@ private final class ImageRecorder: Sendable {
         #expect(transport.transfers.count == 2, "nothing is kept")
     }
 
-    /// A downloader whose pictures are decoded one after the other, when the gate opens.
+    /// A downloader that decodes images one after the other, once the gate opens.
     private func oneDecoder(_ gate: Gate) async -> (WebImageDownloader, FakeTransport) {
         let queue = WorkQueue(name: "test", width: 1)
         queue.submit { gate.wait() }
@@ -174,7 +174,7 @@ private final class ImageRecorder: Sendable {
         return (WebImageDownloader(core: core, pipeline: Pipeline(decodeQueue: queue)), transport)
     }
 
-    @Test func `A decode that everyone left is not begun, and one that is asked for again is`() async {
+    @Test func `A decode that all callers cancelled is not begun, and one requested again is`() async {
         let gate = Gate()
         let (downloader, transport) = await oneDecoder(gate)
         let coder = CountingCoder()
@@ -199,7 +199,7 @@ private final class ImageRecorder: Sendable {
         #expect(unwanted.results.count == 2 && wanted.images.count == 1 && coder.decodes.count == 1)
     }
 
-    @Test func `A decode is as urgent as its most urgent caller`() async {
+    @Test func `A decode has the priority of its most urgent caller`() async {
         let gate = Gate()
         let (downloader, transport) = await oneDecoder(gate)
         let order = Lock<[String]>([])
@@ -230,7 +230,7 @@ private final class ImageRecorder: Sendable {
         #expect(order.withLock { $0 } == ["joined", "joined", "plain", "raised"])
     }
 
-    @Test func `Nothing is held when all have their pictures`() async {
+    @Test func `Nothing is retained when all have their images`() async {
         weak let kept: Image?
         do {
             let recorder = ImageRecorder()
@@ -240,7 +240,7 @@ private final class ImageRecorder: Sendable {
             kept = recorder.images.first
             #expect(kept != nil)
         }
-        // The decode thread may not have let go of its job yet.
+        // The decode thread may not have released its job yet.
         let deadline = ContinuousClock.now + .seconds(10)
         while kept != nil, ContinuousClock.now < deadline { await Task.yield() }
         #expect(kept == nil)

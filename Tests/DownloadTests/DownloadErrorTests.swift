@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Every way in which a server or a network can misbehave, and the typed error it ends with.
+/// Every way in which a server or a network can misbehave, and the resulting typed error.
 @Suite(.tags(.threadSanitizer)) struct DownloadErrorTests {
     private let downloader = WebImageDownloader()
 
@@ -29,14 +29,14 @@ import WebImage
     }
 
     @Test(arguments: [404, 403, 500, 503, 301, 418])
-    func `A status that is not acceptable is an error that has it`(status: Int) async throws {
+    func `An unacceptable status is an error that has it`(status: Int) async throws {
         let error = try await error(.response(status, body: pattern(100)))
         #expect(error?.code == .invalidDownloadStatusCode)
         #expect(error?.statusCode == status)
         #expect(error.map { downloader.shouldBlockFailedURL(testURL("/"), error: $0) } == false)
     }
 
-    @Test func `A status is acceptable when the config says so`() async throws {
+    @Test func `A status is acceptable if the configuration says so`() async throws {
         let server = try LoopbackServer { _ in .response(404, body: [4]) }
         downloader.config.acceptableStatusCodes = nil
         #expect(Array(try await downloader.downloadData(with: server.url("/a")).data) == [4])
@@ -44,15 +44,15 @@ import WebImage
         #expect(Array(try await downloader.downloadData(with: server.url("/a")).data) == [4])
     }
 
-    @Test func `Not modified has an error of its own`() async throws {
+    @Test func `Not modified has its own error`() async throws {
         #expect(try await error(.response(304))?.code == .cacheNotModified)
     }
 
-    @Test func `Part of a picture that nobody asked for is refused`() async throws {
+    @Test func `Partial content that was not requested is refused`() async throws {
         #expect(try await error(.response(206, body: [1]))?.statusCode == 206)
     }
 
-    @Test func `A content type that is not acceptable is an error`() async throws {
+    @Test func `An unacceptable content type is an error`() async throws {
         let server = try LoopbackServer { request in
             let type = request.path == "/html" ? "text/HTML; charset=utf-8" : "Image/JPEG;q=1"
             return .response(headers: request.path == "/none" ? [] : [("Content-Type", type)], body: [1])
@@ -63,7 +63,7 @@ import WebImage
         #expect(await downloadError(downloader, server.url("/none")) == nil)
     }
 
-    @Test func `An empty body is bad image data, and blocked`() async throws {
+    @Test func `An empty body is bad image data, and the URL is blocked`() async throws {
         let error = try await error(.response(200))
         #expect(error?.code == .badImageData)
         #expect(error.map { downloader.shouldBlockFailedURL(testURL("/"), error: $0) } == true)
@@ -71,7 +71,7 @@ import WebImage
         #expect(try await self.error(.response(204))?.code == .badImageData)
     }
 
-    @Test func `Nobody at the port is a failed connection`() async throws {
+    @Test func `A port without a listener is a failed connection`() async throws {
         let dead = try ReservedPort()
         let url = URL(string: "http://127.0.0.1:\(dead.port)/a.jpg") ?? testURL("/")
         let error = await downloadError(downloader, url)
@@ -87,7 +87,7 @@ import WebImage
         #expect(await downloadError(downloader, url)?.code == .cannotFindHost)
     }
 
-    @Test func `A connection that closes or resets without an answer is lost`() async throws {
+    @Test func `A connection that closes or resets without a response is lost`() async throws {
         #expect(try await error(.closeWithoutAnswer)?.code == .networkConnectionLost)
         #expect(try await error(.reset)?.code == .networkConnectionLost)
     }
@@ -97,7 +97,7 @@ import WebImage
         #expect(try await error(.raw(pattern(5000)))?.code == .transportFailed)
     }
 
-    @Test func `Heads over the limits are refused`() async throws {
+    @Test func `Response heads above the limits are refused`() async throws {
         let big = try await error(.manyHeaders(100, bytes: 1000))
         #expect(big?.limit?.name == "maximumResponseHeaderByteCount")
         let many = try await error(.manyHeaders(300, bytes: 10))
@@ -108,7 +108,7 @@ import WebImage
 
     // MARK: Limits of size
 
-    @Test func `A body announced over the limit is refused before it is received`() async throws {
+    @Test func `A body announced above the limit is refused before it is received`() async throws {
         downloader.config.maximumResponseByteCount = 1000
         let error = try await error(.response(body: pattern(1001)))
         #expect(error?.code == .limitExceeded)
@@ -116,7 +116,7 @@ import WebImage
         #expect(try await self.error(.response(body: pattern(1000))) == nil)
     }
 
-    @Test func `A body without end stops at the limit`() async throws {
+    @Test func `An endless body stops at the limit`() async throws {
         downloader.config.maximumResponseByteCount = 1 << 20
         let error = try await error(.endless)
         #expect(error?.code == .limitExceeded)
@@ -124,7 +124,7 @@ import WebImage
         #expect((error?.limit?.required ?? 0) < 3 << 20)
     }
 
-    @Test func `A small body that unpacks to a huge one stops at the limit`() async throws {
+    @Test func `A small body that decompresses to a huge one stops at the limit`() async throws {
         let bomb = gzipOfZeros(megabytes: 32)
         #expect(bomb.count < 256 << 10)
         downloader.config.maximumResponseByteCount = 4 << 20
@@ -132,7 +132,7 @@ import WebImage
         #expect(error?.limit?.name == "maximumResponseByteCount")
     }
 
-    @Test func `A redirect whose own body has no end stops at the limit`() async throws {
+    @Test func `An endless body of a redirect stops at the limit`() async throws {
         downloader.config.maximumResponseByteCount = 1 << 20
         let server = try LoopbackServer { _ in
             .script { _, connection in
@@ -145,7 +145,7 @@ import WebImage
         #expect(error != nil)
     }
 
-    @Test func `A huge announced length that is a lie is a lost connection`() async throws {
+    @Test func `A false huge announced length is a lost connection`() async throws {
         downloader.config.maximumResponseByteCount = 1 << 40
         let error = try await error(.truncated(pattern(100), declared: 1 << 39))
         #expect(error?.code == .networkConnectionLost)
@@ -160,7 +160,7 @@ import WebImage
 
     // MARK: Redirects
 
-    @Test func `Redirects are followed, counted, and the response is where they end`() async throws {
+    @Test func `Redirects are followed and counted, and the response is that of the last URL`() async throws {
         let server = try LoopbackServer { request in
             switch request.path {
             case "/1": .redirect(to: "/2", status: 301)
@@ -175,7 +175,7 @@ import WebImage
     }
 
     @Test(arguments: [302, 304, 404])
-    func `An answer that is not taken keeps its connection, also without a length`(status: Int) async throws {
+    func `A refused response keeps its connection, also without a length`(status: Int) async throws {
         let server = try LoopbackServer { request in
             guard request.path == "/a" else { return .response(body: [1]) }
             return .script { _, connection in
@@ -190,14 +190,14 @@ import WebImage
         #expect(server.connectionCount == 1)
     }
 
-    @Test func `A redirect loop ends after ten`() async throws {
+    @Test func `A redirect loop ends after ten redirects`() async throws {
         let server = try LoopbackServer { $0.path == "/a" ? .redirect(to: "/b") : .redirect(to: "/a") }
         let error = await downloadError(downloader, server.url("/a"))
         #expect(error?.code == .badRedirect)
         #expect(server.requestCount() == 11)
     }
 
-    @Test func `No redirect is followed when none is allowed`() async throws {
+    @Test func `Redirects are not followed if none are allowed`() async throws {
         let server = try LoopbackServer { $0.path == "/a" ? .redirect(to: "/b") : .response(body: [1]) }
         downloader.config.maximumRedirectCount = 0
         #expect(await downloadError(downloader, server.url("/a"))?.code == .badRedirect)
@@ -209,12 +209,12 @@ import WebImage
         #expect(try await error(.redirect(to: target))?.code == .badRedirect)
     }
 
-    // MARK: What is never sent
+    // MARK: Refused requests
 
     @Test(arguments: [
         "ftp://example.test/a", "http:///a.jpg", "/a.jpg", "http:", "javascript:1", "file:///etc/passwd",
     ])
-    func `A URL that is not served completes at once with an invalid URL`(text: String) throws {
+    func `A URL with an unsupported scheme completes at once with an invalid URL`(text: String) throws {
         let url = try #require(URL(string: text))
         let recorder = Recorder()
         downloader.start(url, recorder)
@@ -228,7 +228,7 @@ import WebImage
         ("X-A", "1\r\nX-B: 2"), ("X-A", "1\nfoo"), ("X-A", "a\0b"), ("X A", "1"), ("X-A\r\nY", "1"), ("", "1"),
         ("X:", "1"),
     ])
-    func `A field that would write others is refused`(field: (String, String)) async throws {
+    func `A field that would inject others is refused`(field: (String, String)) async throws {
         let server = try LoopbackServer { _ in .response(body: [1]) }
         let recorder = Recorder()
         downloader.start(server.url("/a"), recorder, headers: .init(pairs: [field]))
@@ -242,7 +242,7 @@ import WebImage
 
     // MARK: Time
 
-    @Test func `A server that is silent times out`() async throws {
+    @Test func `A silent server times out`() async throws {
         downloader.config.downloadTimeout = 0.2
         let server = try LoopbackServer { _ in .silence }
         let ended = Monitor<Double?>(nil)
@@ -279,7 +279,7 @@ import WebImage
         #expect(error?.message.contains("100 bytes per second") == true)
     }
 
-    @Test func `The whole time can be bounded`() async throws {
+    @Test func `The total time can be limited`() async throws {
         downloader.config.totalTimeout = 0.2
         downloader.config.minimumBytesPerSecond = 0
         let error = try await error(.slow(interval: 0.02, declared: 1000))
@@ -287,15 +287,15 @@ import WebImage
         #expect(error?.message.contains("longer than 0.2 s") == true)
     }
 
-    @Test func `A connection that is not made times out`() async throws {
-        // A backlog that is full: the system does not answer further connections.
+    @Test func `A connection that is not established times out`() async throws {
+        // With a full backlog the system does not accept further connections.
         let full = try FullBacklog()
         downloader.config.connectTimeout = 0.2
         let url = URL(string: "http://127.0.0.1:\(full.port)/a") ?? testURL("/")
         #expect(await downloadError(downloader, url)?.code == .timedOut)
     }
 
-    @Test func `A download that fails does not disturb the others`() async throws {
+    @Test func `A failing download does not disturb the others`() async throws {
         let server = try LoopbackServer { request in
             switch request.path {
             case "/silent": .silence

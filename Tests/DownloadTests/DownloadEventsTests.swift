@@ -8,9 +8,9 @@ import WebImage
 
 @testable import WebImageHTTP
 
-/// What observers of a downloader hear, and what it counts.
+/// The events of a downloader, and its statistics.
 @Suite(.tags(.threadSanitizer)) struct DownloadEventsTests {
-    /// Writes down events as short words.
+    /// Records events as short words.
     private final class EventLog: Sendable {
         private let events = Lock<[DownloadEvent]>([])
         let counter = EventCounter()
@@ -40,7 +40,7 @@ import WebImage
     private var downloader: WebImageDownloader { harness.downloader }
     private var transport: FakeTransport { harness.transport }
 
-    @Test func `Start, response, stop and finish come in order, finish only without an error`() {
+    @Test func `Start, response, stop and finish arrive in order, and finish only without an error`() {
         let log = EventLog()
         let observation = downloader.observe(on: .inline, log.note)
         downloader.start(testURL("/a"), Recorder())
@@ -54,7 +54,7 @@ import WebImage
         observation.cancel()
     }
 
-    @Test func `Further attempts are part of one download`() {
+    @Test func `Retries are part of one download`() {
         let log = EventLog()
         let observation = downloader.observe(on: .inline, log.note)
         let recorder = Recorder()
@@ -74,12 +74,12 @@ import WebImage
         observation.cancel()
     }
 
-    @Test func `Every start has one stop, whatever happens`() {
+    @Test func `Every start has one stop`() {
         let log = EventLog()
         let observation = downloader.observe(on: .inline, log.note)
         downloader.config.maxConcurrentDownloads = 5
         let tokens = (0..<8).map { downloader.start(testURL("/\($0)"), Recorder()) }
-        // One is cancelled while it runs, one while it waits for its next attempt, one never started.
+        // One is cancelled while it runs, one while it waits for a retry, one never starts.
         tokens[0].cancel()
         harness.fail(1)
         tokens[1].cancel()
@@ -105,7 +105,7 @@ import WebImage
         observation.cancel()
     }
 
-    @Test func `An event tells how many callers wait`() {
+    @Test func `An event has the number of waiting callers`() {
         let log = EventLog()
         let observation = downloader.observe(on: .inline, log.note)
         let tokens = (0..<3).map { _ in downloader.start(testURL("/a"), Recorder()) }
@@ -117,7 +117,7 @@ import WebImage
         observation.cancel()
     }
 
-    @Test func `An observation ends when it is cancelled or let go of`() {
+    @Test func `An observation ends when it is cancelled or released`() {
         let (first, second) = (EventLog(), EventLog())
         let observation = downloader.observe(on: .inline, first.note)
         do {
@@ -133,7 +133,7 @@ import WebImage
         #expect(downloader.core.state.withLock { $0.observers.isEmpty })
     }
 
-    @Test func `An observer may call back into the downloader, and still hears everything in order`() {
+    @Test func `An observer may call back into the downloader, and still gets everything in order`() {
         let log = EventLog()
         let downloader = downloader
         let mine = Lock<DownloadObservation?>(nil)
@@ -149,7 +149,7 @@ import WebImage
         mine.withLock { $0 }?.cancel()
     }
 
-    @Test func `An observer that ends its own observation hears nothing more`() {
+    @Test func `An observer that ends its own observation gets nothing more`() {
         let log = EventLog()
         let mine = Lock<DownloadObservation?>(nil)
         let observation = downloader.observe(on: .inline) { event in
@@ -162,7 +162,7 @@ import WebImage
         #expect(log.words == ["started /a 1"])
     }
 
-    @Test func `Observers of the main thread hear in order what several threads caused`() async {
+    @Test func `Observers on the main thread get events of several threads in order`() async {
         let log = EventLog()
         let observation = downloader.observe(log.note)
         downloader.config.maxConcurrentDownloads = 1000
@@ -185,7 +185,7 @@ import WebImage
         observation.cancel()
     }
 
-    @Test func `The downloader counts what it does`() {
+    @Test func `The downloader counts its work`() {
         #expect(downloader.statistics == DownloadStatistics())
         downloader.config.maxConcurrentDownloads = 3
         let tokens = (0..<6).map { downloader.start(testURL("/\($0)"), Recorder()) }
@@ -213,7 +213,7 @@ import WebImage
         #expect(statistics.started == statistics.succeeded + statistics.failed + statistics.cancelled)
     }
 
-    @Test func `A transport's senseless counts of bytes are no trap`() {
+    @Test func `Absurd byte counts from a transport do not trap`() {
         for (number, count) in ([.max, .max, -5] as [Int64]).enumerated() {
             downloader.start(testURL("/a"), Recorder())
             var metrics = DownloadMetrics()
@@ -223,7 +223,7 @@ import WebImage
         #expect(downloader.statistics.receivedByteCount == .max && downloader.statistics.failed == 3)
     }
 
-    @Test func `A download whose bytes are still being worked on gives its place to the next`() {
+    @Test func `A download whose bytes are still being processed gives its slot to the next`() {
         downloader.config.maxConcurrentDownloads = 1
         let (first, second) = (Recorder(), Recorder())
         downloader.start(testURL("/a"), first)

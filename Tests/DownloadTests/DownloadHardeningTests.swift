@@ -10,12 +10,12 @@ import WebImage
 @testable import WebImageHTTP
 @testable import WebImageLoading
 
-/// What a hostile server, an odd URL or a careless program must not bring about.
+/// Hostile servers, odd URLs and careless programs.
 @Suite struct DownloadHardeningTests {
     private let downloader = WebImageDownloader()
 
     @Test(.enabled(if: NginxServer.isInstalled))
-    func `A second place to go does not smuggle a redirect from https to http`() async throws {
+    func `A second Location field does not smuggle a redirect from https to http`() async throws {
         let plain = try LoopbackServer { _ in .response(body: [1]) }
         let location = """
             location = /two {
@@ -26,13 +26,13 @@ import WebImage
         let server = try await NginxServer(files: ["a.jpg": pattern(100)], locations: location)
         downloader.config.certificateAuthorityFile = server.certificate
         let error = await downloadError(downloader, server.url("/two", scheme: "https"))
-        // Newer versions of libcurl take two places for a broken response.
+        // Newer versions of libcurl treat two Location fields as a broken response.
         let codes: [WebImageError.Code?] = [nil, .badRedirect, .transportFailed]
         #expect(codes.contains(error?.code))
         #expect(plain.requests.isEmpty)
     }
 
-    @Test func `A host name outside ASCII is found under its encoded name`() async throws {
+    @Test func `An international host name is looked up in its encoded form`() async throws {
         let server = try LoopbackServer { _ in .response(body: [1]) }
         let url = try #require(URL(string: "http://bücher.localhost:\(server.port)/ä.jpg"))
         #expect(await downloadError(downloader, url) == nil)
@@ -46,7 +46,7 @@ import WebImage
         #expect(HostName.address(of: url) == url.absoluteString)
     }
 
-    @Test func `A password in a URL is sent to the server and not told in errors`() async throws {
+    @Test func `A password in a URL is sent to the server and not shown in errors`() async throws {
         let server = try LoopbackServer { request in
             request.header("Authorization") == nil
                 ? .response(401, headers: [("WWW-Authenticate", "Basic realm=\"r\"")]) : .response(500)
@@ -61,7 +61,7 @@ import WebImage
         #expect(error.url == url)
     }
 
-    @Test func `A name in one URL does not stick to the next`() async throws {
+    @Test func `A name in one URL is not reused for the next`() async throws {
         let server = try LoopbackServer { request in
             request.path == "/a" && request.header("Authorization") == nil
                 ? .response(401, headers: [("WWW-Authenticate", "Basic realm=\"r\"")]) : .response(body: [1])
@@ -73,7 +73,7 @@ import WebImage
         #expect(server.requests.last?.header("Authorization") == nil)
     }
 
-    @Test func `Programs that are started do not inherit connections`() async throws {
+    @Test func `Child processes do not inherit connections`() async throws {
         let server = try LoopbackServer { _ in .response(body: [1]) }
         _ = try await downloader.downloadData(with: server.url("/a"))
         let connections = (3..<1024).filter { isConnected(Int32($0), to: server.port) }
@@ -84,7 +84,8 @@ import WebImage
     @Test(arguments: [
         ("/a b|c[d]", "/a%20b%7Cc[d]"), ("/a%20b", "/a%20b"), ("/a?q=1#part", "/a?q=1"), ("/ü", "/%C3%BC"),
         ("?q=1", "/?q=1"), ("", "/"), ("/a%2Fb", "/a%2Fb"), ("//a", "//a"), ("/100%25", "/100%25"),
-    ]) func `Odd paths are asked for as the URL has them, without a fragment`(path: String, target: String) async throws
+    ]) func `Odd paths are requested as the URL has them, without the fragment`(path: String, target: String)
+        async throws
     {
         let server = try LoopbackServer { _ in .response(body: [1]) }
         let url = try #require(URL(string: "http://127.0.0.1:\(server.port)\(path)"))
@@ -92,20 +93,20 @@ import WebImage
         #expect(server.requests.map { $0.target.replacing("%5B", with: "[").replacing("%5D", with: "]") } == [target])
     }
 
-    @Test func `An IPv6 address is a host`() async throws {
+    @Test func `An IPv6 address is a valid host`() async throws {
         let reserved = try ReservedPort()
         let url = try #require(URL(string: "http://[::1]:\(reserved.port)/a"))
         #expect(await downloadError(downloader, url)?.code == .cannotConnectToHost)
     }
 
-    @Test(arguments: [204, 205]) func `A status without a body is no picture`(status: Int) async throws {
+    @Test(arguments: [204, 205]) func `A status without a body is not an image`(status: Int) async throws {
         let server = try LoopbackServer { _ in
             .script { _, connection in connection.sendHead(status, [("Content-Length", "0")]) }
         }
         #expect(await downloadError(downloader, server.url("/a"))?.code == .badImageData)
     }
 
-    @Test func `Early hints come before the head and are not it`() async throws {
+    @Test func `Early hints precede the head and are not taken for it`() async throws {
         let server = try LoopbackServer { _ in
             .script { _, connection in
                 connection.send("HTTP/1.1 103 Early Hints\r\nContent-Length: 7\r\nX-Hint: 1\r\n\r\n")
@@ -117,7 +118,7 @@ import WebImage
         #expect(loaded.response?.headers["X-Hint"] == nil)
     }
 
-    @Test func `A chunked body counts as it comes, whatever length is announced beside it`() async throws {
+    @Test func `A chunked body counts as received, whatever length is announced beside it`() async throws {
         let server = try LoopbackServer { _ in
             .script { _, connection in
                 connection.sendHead(200, [("Transfer-Encoding", "chunked"), ("Content-Length", "1")])
@@ -127,7 +128,7 @@ import WebImage
         #expect(Array(try await downloader.downloadData(with: server.url("/a")).data) == pattern(500))
     }
 
-    @Test func `A body that is not coded may say so, an unknown coding is an error`() async throws {
+    @Test func `An identity coding is allowed, an unknown coding is an error`() async throws {
         let server = try LoopbackServer { request in
             .response(headers: [("Content-Encoding", request.query)], body: [1, 2, 3])
         }
@@ -136,7 +137,7 @@ import WebImage
         #expect(await downloadError(downloader, server.url("/a?nonsense"))?.code == .transportFailed)
     }
 
-    @Test func `A deflated body is unpacked with and without its wrapping`() async throws {
+    @Test func `A deflated body is decompressed with and without the zlib wrapper`() async throws {
         // "hello", by another program's zlib: as a zlib stream, and as the bare deflate stream in it.
         let wrapped: [UInt8] = [120, 156, 203, 72, 205, 201, 201, 7, 0, 6, 44, 2, 21]
         let server = try LoopbackServer { request in

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// A coder whose pictures are as wide as the data is long.
+/// A coder whose images are as wide as the data is long.
 private struct LengthCoder: ImageCoder {
     var gate: Gate?
 
@@ -34,7 +34,7 @@ private struct LengthCoder: ImageCoder {
 
     init() { downloader = WebImageDownloader(config: .init(), transport: transport) }
 
-    @Test func `Callers share the bytes and decode by their own options`() async throws {
+    @Test func `Callers share the bytes and decode with their own options`() async throws {
         let downloader = downloader
         let transport = transport
         var thumbnail = ImageDecodeOptions()
@@ -57,7 +57,7 @@ private struct LengthCoder: ImageCoder {
         #expect(transport.transfers.count == 1)
     }
 
-    @Test func `The scale comes from the name, with a context and without one`() async throws {
+    @Test func `The scale is taken from the name, with a context and without one`() async throws {
         let (downloader, transport) = (downloader, transport)
         let contexts: [WebImageContext?] = [nil, WebImageContext()]
         for (index, context) in contexts.enumerated() {
@@ -69,7 +69,7 @@ private struct LengthCoder: ImageCoder {
         }
     }
 
-    @Test func `What cannot be decoded is an error with its URL`() async {
+    @Test func `Data that cannot be decoded is an error with the URL`() async {
         let (downloader, transport) = (downloader, transport)
         async let result: Void = {
             do throws(WebImageError) {
@@ -84,7 +84,7 @@ private struct LengthCoder: ImageCoder {
         await result
     }
 
-    @Test func `A cancel during the download or the decoding ends it once`() async {
+    @Test func `Cancelling during download or decoding ends it once`() async {
         let gate = Gate()
         let count = Lock(0)
         let isWhile = Lock<[WebImageError.Code?]>([])

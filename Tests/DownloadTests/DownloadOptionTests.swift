@@ -6,7 +6,7 @@ import Testing
 import WebImage
 
 @Suite struct DownloadOptionTests {
-    @Test func `High wins over low when both are set`() {
+    @Test func `High priority wins over low if both are set`() {
         let transport = FakeTransport()
         var config = WebImageDownloaderConfig()
         config.maxConcurrentDownloads = 1

@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageHTTP
 @testable import WebImageLoading
 
-/// Callers of a downloader that share transfers: with each other, and with the loads of managers.
+/// Coalescing of a downloader's callers with each other, and with loads of managers.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct DownloadSharingTests {
     private let transport = FakeTransport()
     private let downloader: WebImageDownloader
@@ -18,7 +18,9 @@ import WebImage
 
     private var paths: [String] { transport.transfers.map { $0.request.url.path() } }
 
-    @Test func `A waiting download is as urgent as its most urgent caller, whoever comes, changes or leaves`() {
+    @Test
+    func `A waiting download has the priority of its most urgent caller, also after joins, changes and cancellations`()
+    {
         downloader.config.maxConcurrentDownloads = 1
         downloader.start(testURL("/running"), Recorder())
         downloader.start(testURL("/a"), Recorder(), options: .lowPriority)
@@ -41,7 +43,7 @@ import WebImage
         #expect(paths.last == "/d")
     }
 
-    @Test func `Callers hear of the end in the order they came`() {
+    @Test func `Callers are notified of the end in the order in which they joined`() {
         let order = Lock<[Int]>([])
         let tokens = (0..<50).map { number in
             downloader.downloadData(with: testURL("/a"), callbackQueue: .inline) { result in
@@ -53,7 +55,7 @@ import WebImage
         #expect(order.withLock { $0 } == (0..<50).filter { $0 != 7 })
     }
 
-    @Test func `The order can change while downloads wait, and a number below one counts as one`() {
+    @Test func `The order can change while downloads wait, and a limit below one counts as one`() {
         downloader.config.maxConcurrentDownloads = 0
         for path in ["/0", "/1", "/2", "/3"] { downloader.start(testURL(path), Recorder()) }
         #expect(paths == ["/0"])
@@ -64,7 +66,8 @@ import WebImage
         #expect(paths == ["/0", "/3", "/1"])
     }
 
-    @Test func `In a random history every caller ends exactly once, and no two transfers are for the same`() {
+    @Test
+    func `In a random history every caller completes exactly once, and no two transfers are for the same request`() {
         var random = SeededGenerator(seed: 27)
         downloader.config.maxConcurrentDownloads = 4
         var callers: [(token: WebImageDownloadToken, recorder: Recorder)] = []
@@ -103,7 +106,7 @@ import WebImage
         WebImageManager(cache: FakeCache(), loader: loader, pipeline: downloader.pipeline)
     }
 
-    @Test(arguments: [false, true]) func `A manager's load and a download share a transfer, whoever comes first`(
+    @Test(arguments: [false, true]) func `A manager's load and a download share a transfer, whichever starts first`(
         managerIsFirst: Bool
     ) async throws {
         let manager = manager(ImageLoadersManager(loaders: [downloader]))
@@ -120,13 +123,13 @@ import WebImage
         if !managerIsFirst { load() }
         #expect(await becomes { downloader.statistics.callers == 2 })
         #expect(transport.transfers.count == 1 && downloader.currentDownloadCount == 1)
-        transport.transfers[0].complete([UInt8](try smallPicture()))
+        transport.transfers[0].complete([UInt8](try smallImageData()))
         await ends.wait(for: 1)
-        #expect(recorder.data == Data(try smallPicture()))
+        #expect(recorder.data == Data(try smallImageData()))
         #expect(token.request?.url == testURL("/a") && token.response?.statusCode == 200 && token.metrics != nil)
     }
 
-    @Test func `Loads do not join those from before a change of the downloader's settings`() async {
+    @Test func `Loads do not join those started before a change of the downloader's settings`() async {
         downloader.config.maxConcurrentDownloads = 100
         let manager = manager(ImageLoadersManager(loaders: [downloader]))
         let changes: [() -> Void] = [
@@ -154,7 +157,7 @@ import WebImage
         #expect(downloader.currentDownloadCount == changes.count, "not every setting counts")
     }
 
-    @Test func `Downloads do not wait for what is to be decoded, and let others go on`() async throws {
+    @Test func `Downloads do not wait for decoding, and others continue`() async throws {
         let pipeline = Pipeline(undecodedByteLimit: 1, progressQueue: .inline)
         let core = DownloaderCore(config: WebImageDownloaderConfig(), transport: transport)
         let downloader = WebImageDownloader(core: core, pipeline: pipeline)
@@ -167,7 +170,7 @@ import WebImage
         withExtendedLifetime(held) {}
     }
 
-    @Test func `A download goes on past the gate that a load of the same waits at`() async {
+    @Test func `A download is not stopped by the back-pressure limiter that a load of the same URL waits for`() async {
         let pipeline = Pipeline(undecodedByteLimit: 1, progressQueue: .inline)
         let core = DownloaderCore(config: WebImageDownloaderConfig(), transport: transport)
         let downloader = WebImageDownloader(core: core, pipeline: pipeline)
@@ -184,9 +187,9 @@ import WebImage
     }
 }
 
-/// Callers of pictures that come, leave and become urgent at random while others decode.
+/// Callers of images that join, cancel and change priority at random while others decode.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct DownloadDecodeStressTests {
-    /// Answers everything at once.
+    /// Responds to everything at once.
     private final class PromptTransport: HTTPTransport {
         final class Transfer: HTTPTransfer { func cancel() {} }
 
@@ -202,7 +205,7 @@ import WebImage
         func invalidate() {}
     }
 
-    @Test func `Everyone who stays gets one picture, and nobody who left two ends`() async {
+    @Test func `Every remaining caller gets one image, and a cancelled one completes only once`() async {
         let coder = PlainCoder()
         let core = DownloaderCore(config: WebImageDownloaderConfig(), transport: PromptTransport())
         let downloader = WebImageDownloader(core: core, pipeline: Pipeline())

@@ -7,15 +7,15 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Threads that start, cancel, raise and finish at random: every caller must end exactly once.
+/// Threads that start, cancel, prioritize and finish at random: every caller must complete exactly once.
 @Suite(.tags(.threadSanitizer)) struct DownloadStressTests {
-    @Test func `Random subscribing, cancelling and finishing on many threads ends every caller once`() async {
+    @Test func `Random joins, cancellations and ends on many threads complete every caller once`() async {
         let transport = FakeTransport()
         let downloader = WebImageDownloader(config: .init(), transport: transport)
         let recorders = (0..<4000).map { _ in Recorder() }
         let isOver = Lock(false)
         await withTaskGroup(of: Void.self) { group in
-            // The network: finishes whatever has been started, in any order.
+            // The network: finishes started transfers in any order.
             group.addTask {
                 await onThread {
                     var finished = 0
@@ -53,7 +53,7 @@ import WebImage
         #expect(downloader.currentDownloadCount == 0)
     }
 
-    @Test func `Random failures, further attempts, joining and leaving on many threads end every caller once`() async {
+    @Test func `Random failures, retries, joins and cancellations on many threads complete every caller once`() async {
         let harness = RetryHarness()
         let (downloader, transport, delays) = (harness.downloader, harness.transport, harness.delays)
         let recorders = (0..<4000).map { _ in Recorder() }
@@ -119,13 +119,13 @@ import WebImage
         observation.cancel()
     }
 
-    @Test func `Ten thousand loads of a hundred URLs, half of them cancelled, end once over a real server`()
+    @Test func `Ten thousand loads of a hundred URLs, half of them cancelled, complete once over a real server`()
         async throws
     {
         let gate = Gate()
         let server = try LoopbackServer { .delayed(gate, then: .response(body: Array($0.path.utf8))) }
         let downloader = WebImageDownloader()
-        // Those that are begun first wait for an answer until the last has been begun.
+        // The first ones wait for a response until the last one has begun.
         downloader.config.downloadTimeout = 600
         let recorders = (0..<TestEffort.rounds(10_000)).map { _ in Recorder() }
         let doomed = recorders.indices.map { _ in Bool.random() }
@@ -144,7 +144,7 @@ import WebImage
         #expect(server.requestCount() <= 100)
     }
 
-    @Test func `Downloads that end while they are cancelled end once`() async throws {
+    @Test func `Downloads that end while they are cancelled complete once`() async throws {
         let server = try LoopbackServer { _ in .response(body: [1]) }
         let downloader = WebImageDownloader()
         for _ in 0..<300 {
@@ -157,7 +157,7 @@ import WebImage
         #expect(downloader.currentDownloadCount == 0)
     }
 
-    @Test func `A downloader that goes with downloads under way leaves nothing behind`() async throws {
+    @Test func `A downloader released during downloads leaves nothing behind`() async throws {
         let server = try LoopbackServer { _ in .silence }
         let recorders = (0..<20).map { _ in Recorder() }
         do {

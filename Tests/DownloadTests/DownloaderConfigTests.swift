@@ -11,7 +11,7 @@ import WebImage
 @Suite struct DownloaderConfigTests {
     @Test func `The template configures downloaders made afterwards`() async {
         await #expect(processExitsWith: .success) {
-            // The shared downloader is not to be made while the template is another.
+            // The shared downloader must not be created while the template is another.
             _ = WebImageDownloader.shared
             let usual = WebImageDownloaderConfig.default
             #expect(usual == WebImageDownloaderConfig())
@@ -23,11 +23,11 @@ import WebImage
             #expect(WebImageDownloader().config == usual)
             var config = after.config
             config.totalTimeout = 5
-            #expect(after.config.totalTimeout == 1_234, "a downloader has a config of its own")
+            #expect(after.config.totalTimeout == 1_234, "each downloader has its own configuration")
         }
     }
 
-    @Test func `The shared downloader keeps what breaks off, others only where they are told to`() {
+    @Test func `The shared downloader keeps interrupted downloads, others only if configured`() {
         let shared = WebImageDownloader.shared.config
         #expect(shared.partialDownloadDirectory?.hasSuffix("/partial") == true)
         #expect(shared.maximumPartialByteCount == 64 << 20 && shared.maximumPartialAge == 604_800)
@@ -35,7 +35,7 @@ import WebImage
         #expect(WebImageDownloader(config: WebImageDownloaderConfig()).core.partials == nil)
     }
 
-    @Test func `A change of the config changes where and how much is kept`() throws {
+    @Test func `A configuration change sets where and how much is kept`() throws {
         let downloader = WebImageDownloader(config: WebImageDownloaderConfig())
         downloader.config.partialDownloadDirectory = "/nowhere/a/"
         let first = try #require(downloader.core.partials as? PartialDownloads)
@@ -50,7 +50,7 @@ import WebImage
         #expect(downloader.core.partials == nil)
     }
 
-    @Test func `A downloader has the configuration it is made with, and follows what is set`() {
+    @Test func `A downloader has its initial configuration, and follows changes`() {
         var config = WebImageDownloaderConfig()
         config.maxConcurrentDownloads = 1
         config.totalTimeout = 77
@@ -65,7 +65,7 @@ import WebImage
         #expect(transport.transfers.count == 3)
     }
 
-    @Test func `A name and a password are a credential, unless there is one`() {
+    @Test func `User name and password make a credential, unless one is set`() {
         var config = WebImageDownloaderConfig()
         #expect(config.credential == nil)
         config.username = "anna"

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Servers that send HTTP/2 frames without end, over TLS: they cost their own download, and nobody else's.
+/// Servers that send endless HTTP/2 frames over TLS. They may only slow down their own download.
 @Suite(.enabled(if: NginxServer.isInstalled), .serialized, .timeLimit(.minutes(2))) struct FrameFloodTests {
     private static let megabyte = 1 << 20
 
@@ -34,7 +34,8 @@ import WebImage
     /// libcurl ends every flood itself.
     private struct NoFlood: Error {}
 
-    /// A download in a flood of frames without content that lasts: newer versions of libcurl end some kinds themselves, at once.
+    /// A download in a lasting flood of frames without content. Newer versions of libcurl end some kinds of flood at
+    /// once.
     private func lastingFlood(timeout: Double) async throws -> (
         flood: FrameFlood, downloader: WebImageDownloader, token: WebImageDownloadToken, recorder: Recorder
     ) {
@@ -62,7 +63,7 @@ import WebImage
         #expect(recorder.error != nil && recorder.code != .cancelled)
     }
 
-    @Test func `A download in a flood is cut off with an error that says why`() async throws {
+    @Test func `A download in a flood is aborted with an error that says why`() async throws {
         let (flood, downloader, _, recorder) = try await lastingFlood(timeout: 60)
         await recorder.end()
         withExtendedLifetime(flood) {}
@@ -80,7 +81,7 @@ import WebImage
         #expect(try await downloader.downloadData(with: other.url("/a")).data == Data([1]))
     }
 
-    @Test func `The deadlines of others hold in a flood`() async throws {
+    @Test func `Deadlines of other downloads hold during a flood`() async throws {
         let flood = try await FrameFlood(.priorityAfterHead)
         let silent = try LoopbackServer { _ in .slow(interval: 60, declared: 1000) }
         let downloader = downloader(trusting: flood)
@@ -90,8 +91,8 @@ import WebImage
         #expect(ContinuousClock.now - start < .seconds(15))
     }
 
-    @Test func `Under a policy there is no HTTP 2`() async throws {
-        let nginx = try await NginxServer(files: ["a.jpg": try smallPicture()])
+    @Test func `A source policy disables HTTP/2`() async throws {
+        let nginx = try await NginxServer(files: ["a.jpg": try smallImageData()])
         let url = nginx.url("/a.jpg", scheme: "https")
         let policy = try SourcePolicy.allowing("127.0.0.1:\(try #require(url.port))")
         let untrusted = WebImageDownloader(policy, change: { $0.certificateAuthorityFile = nginx.certificate })

@@ -31,7 +31,7 @@ private final class AlbumLoader: ImageLoading {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct LoaderChoiceTests {
-    @Test func `A loader may look at the whole request before it takes it`() async throws {
+    @Test func `A loader may inspect the whole request before it takes it`() async throws {
         let harness = ManagerHarness.answering()
         let (first, second) = (AlbumLoader("first"), AlbumLoader("second"))
         let loaders = ImageLoadersManager(loaders: [first, second])
@@ -53,7 +53,7 @@ private final class AlbumLoader: ImageLoading {
         var request = ImageLoadRequest(url: harness.url)
         request.loadValues[Album.self] = "first"
         #expect(loaders.canLoad(request))
-        // What is cached is not refreshed by a loader that does not take the request.
+        // A loader that does not take the request does not refresh cached images.
         let refreshed = Outcome()
         harness.manager.loadImage(with: harness.url, options: .refreshCached, context: context("third")) {
             refreshed.record($0)
@@ -61,14 +61,14 @@ private final class AlbumLoader: ImageLoading {
         #expect(try await refreshed.value().get().isFinal)
     }
 
-    @Test func `A loader that says nothing of requests is asked for the URL`() {
+    @Test func `A loader without a check of requests is asked about the URL`() {
         let loader = FakeServer("picture")
         #expect(loader.canLoad(ImageLoadRequest(url: URL(filePath: "/p"))))
         loader.edit { $0.serves = false }
         #expect(!loader.canLoad(ImageLoadRequest(url: URL(filePath: "/p"))))
     }
 
-    @Test func `The shared loaders are one object, with those built in`() {
+    @Test func `The shared loaders are one object, with the built-in ones`() {
         #expect(ImageLoadersManager.shared === ImageLoadersManager.shared)
         #expect(
             ImageLoadersManager.builtIn.map(ObjectIdentifier.init) == [

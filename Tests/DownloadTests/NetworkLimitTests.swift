@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Answers beyond what anybody needs, without a policy.
+/// Excessive responses, without a policy.
 @Suite(.timeLimit(.minutes(1))) struct NetworkLimitTests {
     private func error(_ response: LoopbackResponse, _ change: (inout WebImageDownloaderConfig) -> Void = { _ in })
         async throws -> WebImageError?
@@ -17,7 +17,9 @@ import WebImage
     }
 
     @Test(arguments: [70 << 10, 99 << 10, 101 << 10, 300 << 10], ["X-Field: ", "HTTP/1.1 200 "])
-    func `A line of a head that is too long is a limit by name`(length: Int, beginning: String) async throws {
+    func `A header line that is too long is a limit error that names the limit`(length: Int, beginning: String)
+        async throws
+    {
         let line = beginning + String(repeating: "a", count: length) + "\r\n"
         let head = beginning.hasPrefix("HTTP") ? line : "HTTP/1.1 200 OK\r\n" + line
         let error = try await error(.raw(head + "Content-Length: 1\r\n\r\na"))
@@ -26,7 +28,7 @@ import WebImage
         #expect(limit.allowed == 64 << 10 && limit.required > limit.allowed)
     }
 
-    @Test func `With more room for heads a line still has an end`() async throws {
+    @Test func `With a higher limit of the head a line is still limited`() async throws {
         let line = "X-Field: " + String(repeating: "a", count: 101 << 10)
         let error = try await error(.raw("HTTP/1.1 200 OK\r\n\(line)\r\nContent-Length: 1\r\n\r\na")) {
             $0.maximumResponseHeaderByteCount = 1 << 20
@@ -35,18 +37,18 @@ import WebImage
     }
 
     @Test(arguments: ["18446744073709551616", "9223372036854775808", "99999999999999999999999999999"])
-    func `A length beyond 64 bits is more than any limit`(length: String) async throws {
+    func `A length beyond 64 bits exceeds every limit`(length: String) async throws {
         let error = try await error(.raw("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\na"))
         #expect(error?.code == .limitExceeded && error?.limit?.name == "maximumResponseByteCount")
     }
 
-    @Test func `A length of 64 bits with zeros before it is one like others`() async throws {
+    @Test func `A length of 64 bits with leading zeros is a valid length`() async throws {
         let zeros = String(repeating: "0", count: 40)
         #expect(try await error(.raw("HTTP/1.1 200 OK\r\nContent-Length: \(zeros)1\r\n\r\na")) == nil)
     }
 
     @Test(arguments: ["in one", "in each"])
-    func `Extensions of chunks are bounded without a policy, too`(place: String) async throws {
+    func `Chunk extensions are limited without a policy, too`(place: String) async throws {
         let error = try await error(
             .script { _, connection in
                 connection.sendHead(200, [("Transfer-Encoding", "chunked")])
@@ -71,7 +73,7 @@ import WebImage
         #expect(server.connectionCount == 1)
     }
 
-    // MARK: Answers that nobody reads
+    // MARK: Ignored responses
 
     private static let basic = ("WWW-Authenticate", "Basic realm=\"r\"")
 
@@ -83,11 +85,13 @@ import WebImage
     }
 
     @Test(arguments: [(megabytes: 2, connections: 3), (megabytes: 0, connections: 1)])
-    func `A refused answer that unpacks to much is cut off`(size: (megabytes: Int, connections: Int)) async throws {
+    func `A refused response that decompresses to a large body is cut off`(size: (megabytes: Int, connections: Int))
+        async throws
+    {
         let body = gzipOfZeros(megabytes: size.megabytes, hasChecksum: true)
         #expect(body.count < 16 << 10)
         let head = "HTTP/1.1 404 Not Found\r\nContent-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n"
-        // In one piece: while one that comes in two is still read, the next request goes another way.
+        // In one piece: while one that comes in two is still being read, the next request uses another connection.
         let page = Array(head.utf8) + body
         let server = try LoopbackServer { _ in .script { _, connection in connection.send(page) } }
         let downloader = downloader()
@@ -96,14 +100,14 @@ import WebImage
     }
 
     @Test(arguments: ["Digest", "Basic"])
-    func `A server that goes on asking for a password is asked a few times`(scheme: String) async throws {
+    func `A server that repeats its password challenge is answered a few times`(scheme: String) async throws {
         let count = Lock(0)
         let server = try LoopbackServer { _ in
             let number = count.withLock { count in
                 count += 1
                 return count
             }
-            // No test goes on for ever.
+            // No test runs forever.
             guard scheme == "Digest", number < 200 else { return .response(401, headers: [Self.basic], body: [0]) }
             let nonce = "Digest realm=\"r\", qop=\"auth\", stale=true, nonce=\"\(number)\""
             return .response(401, headers: [("WWW-Authenticate", nonce)], body: [0])
@@ -113,7 +117,7 @@ import WebImage
     }
 
     @Test(arguments: [true, false])
-    func `An answer that asks for a password has an end, with and without a length`(isChunked: Bool) async throws {
+    func `The body of a password challenge is limited, with and without a length`(isChunked: Bool) async throws {
         let sent = Lock(0)
         let server = try LoopbackServer { request in
             guard request.header("Authorization") == nil else { return .response(body: [7]) }
@@ -133,7 +137,7 @@ import WebImage
         #expect(sent.withLock { $0 } < 32 << 20)
     }
 
-    @Test func `An answer that asks for a password byte by byte ends after a while`() async throws {
+    @Test func `A password challenge sent byte by byte ends after a while`() async throws {
         let server = try LoopbackServer { request in
             guard request.header("Authorization") == nil else { return .response(body: [7]) }
             return .script { _, connection in
@@ -153,7 +157,7 @@ import WebImage
         #expect(await downloadError(downloader, server.url("/a"))?.statusCode == 401)
     }
 
-    @Test func `A long page that asks for a password is read, and the password sent`() async throws {
+    @Test func `A long body of a password challenge is read, and the password sent`() async throws {
         let server = try LoopbackServer { request in
             guard request.header("Authorization") == nil else { return .response(body: [7]) }
             return .response(401, headers: [Self.basic], body: [UInt8](repeating: 65, count: 100_000))
@@ -183,7 +187,7 @@ import WebImage
         """
 
     @Test(arguments: ["zstd", "gzip", "br"])
-    func `A body that unpacks to hundreds of megabytes is cut off at the limit`(coding: String) async throws {
+    func `A body that decompresses to hundreds of megabytes is cut off at the limit`(coding: String) async throws {
         let body =
             switch coding {
             case "zstd": zstdOfZeros(megabytes: 1024)

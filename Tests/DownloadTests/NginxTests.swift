@@ -5,15 +5,15 @@ import TestSupport
 import Testing
 import WebImage
 
-/// The same downloads against a server that many people use.
+/// The same downloads against a widely used server.
 @Suite(.tags(.threadSanitizer), .enabled(if: NginxServer.isInstalled)) struct NginxTests {
     private static let drawing = Array("<svg>\(String(repeating: "<path d='M0 0'/>", count: 5000))</svg>".utf8)
 
-    private static let picture = pattern(40 << 10)
+    private static let image = pattern(40 << 10)
     private static let large = Array(repeating: pattern(1 << 20), count: 20).flatMap { $0 }
 
     private func server() async throws -> NginxServer {
-        try await NginxServer(files: ["a.jpg": Self.picture, "big.png": Self.large, "d.svg": Self.drawing])
+        try await NginxServer(files: ["a.jpg": Self.image, "big.png": Self.large, "d.svg": Self.drawing])
     }
 
     private func trusting(_ server: NginxServer) -> WebImageDownloader {
@@ -27,14 +27,14 @@ import WebImage
         let downloader = WebImageDownloader()
         for _ in 0..<10 {
             let loaded = try await downloader.downloadData(with: server.url("/a.jpg"))
-            #expect(Array(loaded.data) == Self.picture)
+            #expect(Array(loaded.data) == Self.image)
             #expect(loaded.response?.mimeType == "image/jpeg")
         }
         let connections = await server.log(count: 10).map { $0.split(separator: " ")[0] }
         #expect(connections.count == 10 && Set(connections).count == 1)
     }
 
-    @Test func `Over TLS it is HTTP 2, many downloads on one connection`() async throws {
+    @Test func `TLS uses HTTP/2, with many downloads on one connection`() async throws {
         let server = try await server()
         let downloader = trusting(server)
         downloader.config.maxConcurrentDownloads = 32
@@ -45,7 +45,7 @@ import WebImage
                 }
             }
             for await loaded in group {
-                #expect(loaded.map { Array($0.data) } == Self.picture)
+                #expect(loaded.map { Array($0.data) } == Self.image)
                 #expect(loaded?.metrics?.httpVersion == "2")
                 #expect(loaded?.response?.httpVersion == "2")
             }
@@ -55,7 +55,7 @@ import WebImage
         #expect(log.allSatisfy { $0[2] == "HTTP/2.0" })
     }
 
-    @Test func `The handshake shows in the metrics`() async throws {
+    @Test func `The metrics show the handshake`() async throws {
         let server = try await server()
         let downloader = trusting(server)
         let first = try await downloader.downloadData(with: server.url("/a.jpg", scheme: "https")).metrics
@@ -65,7 +65,7 @@ import WebImage
         #expect(second?.secureConnect == 0)
     }
 
-    @Test func `A certificate that nobody vouches for is refused, unless the caller says otherwise`() async throws {
+    @Test func `An untrusted certificate is refused, unless the caller allows it`() async throws {
         let server = try await server()
         let downloader = WebImageDownloader()
         let url = server.url("/a.jpg", scheme: "https")
@@ -74,7 +74,7 @@ import WebImage
         #expect(error.map { downloader.shouldBlockFailedURL(url, error: $0) } == true)
         let loaded = try await downloader.downloadData(with: url, options: .allowInvalidSSLCertificates)
         #expect(loaded.data.count == 40 << 10)
-        // The connection of the careless caller is not the careful caller's.
+        // The careful caller does not reuse the careless caller's connection.
         #expect(await downloadError(downloader, url)?.code == .secureConnectionFailed)
     }
 
@@ -88,7 +88,7 @@ import WebImage
         #expect(await downloadError(downloader, URL(string: named) ?? testURL("/")) == nil)
     }
 
-    @Test func `A compressed body is unpacked`() async throws {
+    @Test func `A compressed body is decompressed`() async throws {
         let server = try await server()
         let loaded = try await WebImageDownloader().downloadData(with: server.url("/d.svg"))
         #expect(Array(loaded.data) == Self.drawing)
@@ -106,7 +106,7 @@ import WebImage
         }
     }
 
-    @Test func `Redirects go on to https, and not back`() async throws {
+    @Test func `Redirects lead to https, but not back`() async throws {
         let server = try await server()
         let downloader = trusting(server)
         #expect(try await downloader.downloadData(with: server.url("/moved")).data.count == 40 << 10)
@@ -119,7 +119,7 @@ import WebImage
         #expect(try await downloader.downloadData(with: back).data.count == 40 << 10)
     }
 
-    @Test func `A missing file over HTTP 2 is its status, and the connection goes on`() async throws {
+    @Test func `A missing file over HTTP/2 is its status, and the connection stays open`() async throws {
         let server = try await server()
         let downloader = trusting(server)
         for number in 0..<3 {

@@ -7,15 +7,15 @@ import WebImage
 @testable import WebImageLoading
 @testable import WebImageModel
 
-/// Progress closures that take their time hold up nobody but their own download.
+/// Slow progress closures may only delay their own download.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct ProgressThreadTests {
-    /// Downloads with a progress closure that stands still until another download has ended.
+    /// Downloads with a progress closure that blocks until another download has ended.
     private func check(
         _ load:
             @escaping @Sendable (WebImageDownloader, URL, @escaping @Sendable (LoadProgress) -> Void) async throws
             -> Void
     ) async throws {
-        let server = try LoopbackServer { [body = try smallPicture()] _ in .response(body: body) }
+        let server = try LoopbackServer { [body = try smallImageData()] _ in .response(body: body) }
         let downloader = WebImageDownloader()
         let gate = Gate()
         let seen = Lock<[LoadProgress]>([])
@@ -30,10 +30,10 @@ import WebImage
         #expect(seen.withLock { $0.isEmpty })
         gate.open()
         try await slow.value
-        #expect(seen.withLock { $0.last?.fraction } == 1, "the end waits for what is on its way")
+        #expect(seen.withLock { $0.last?.fraction } == 1, "the end waits for pending readings")
     }
 
-    @Test func `A slow progress closure of a downloader holds up no other download`() async throws {
+    @Test func `A slow progress closure of a downloader delays no other download`() async throws {
         try await check { downloader, url, progress in
             _ = try await downloader.downloadData(with: url, progress: progress)
         }
@@ -45,7 +45,7 @@ import WebImage
         }
     }
 
-    @Test func `A slow progress closure of a manager holds up no other download`() async throws {
+    @Test func `A slow progress closure of a manager delays no other download`() async throws {
         try await check { downloader, url, progress in
             let manager = WebImageManager(cache: FakeCache(), loader: downloader, pipeline: Pipeline())
             _ = try await manager.result(with: url, progress: progress)
@@ -58,7 +58,7 @@ import WebImage
         LoadProgress(receivedByteCount: Int64(count), expectedByteCount: 1000)
     }
 
-    @Test func `Readings come in order, one at a time, and the end after them`() async {
+    @Test func `Readings are delivered in order, one at a time, before the end`() async {
         let gate = Gate()
         let log = Monitor<[Int]>([])
         let relay = ProgressRelay { progress in
@@ -90,7 +90,7 @@ import WebImage
         #expect(seen?.count == ProgressRelay.capacity + 2 && seen?.dropLast().last == 1000)
     }
 
-    @Test func `With no reading on its way the end comes at once, and a cancel drops what waits`() async {
+    @Test func `With no pending reading the end is delivered at once, and cancelling drops pending readings`() async {
         let ended = Lock(0)
         let idle = ProgressRelay { _ in }
         idle.end { ended.withLock { $0 += 1 } }

@@ -19,7 +19,7 @@ import WebImage
         }
     }
 
-    @Test func `A steady line has its rate, and time in which nothing is wanted does not count`() throws {
+    @Test func `A steady line has its rate, and idle time does not count`() throws {
         var meter = ThroughputMeter()
         meter.setBusy(true, at: seconds(100))
         feed(&meter, from: 100, seconds: 5, bytesPerSecond: 1_000_000)
@@ -31,7 +31,7 @@ import WebImage
         #expect(abs(try #require(meter.rate(at: seconds(90_001))) - 1e6) < 3e4)
     }
 
-    @Test func `Waiting while something is under way counts, and what is old counts less`() throws {
+    @Test func `Waiting for a running transfer counts, and older readings count less`() throws {
         var meter = ThroughputMeter()
         meter.setBusy(true, at: 0)
         feed(&meter, from: 0, seconds: 60, bytesPerSecond: 1_000_000)
@@ -42,11 +42,11 @@ import WebImage
         #expect(abs(try #require(meter.rate(at: seconds(120))) - 1e5) < 2e4)
     }
 
-    @Test func `There is no rate before there is enough to say`() throws {
+    @Test func `There is no rate before there is enough data`() throws {
         var meter = ThroughputMeter()
         #expect(meter.rate(at: seconds(10)) == nil)
         meter.setBusy(true, at: seconds(10))
-        #expect(meter.rate(at: seconds(20)) == nil, "nothing came")
+        #expect(meter.rate(at: seconds(20)) == nil, "nothing arrived")
         meter.add(ThroughputMeter.leastByteCount - 1, at: seconds(20))
         #expect(meter.rate(at: seconds(20)) == nil, "hardly anything")
         meter.add(1, at: seconds(20))
@@ -58,7 +58,7 @@ import WebImage
         #expect(hasty.rate(at: seconds(100)) == nil, "a fifth of a second of work")
     }
 
-    @Test func `Senseless figures do no harm`() throws {
+    @Test func `Absurd figures do no harm`() throws {
         var meter = ThroughputMeter()
         meter.setBusy(true, at: 0)
         for step in 1...1000 { meter.add(16 << 10, at: seconds(Double(step) / 100)) }
@@ -93,13 +93,13 @@ import WebImage
         #expect(abs(try #require(downloader.estimatedBytesPerSecond) - busy) < 1000, "an hour without downloads")
     }
 
-    @Test func `Bytes that were there before a download went on did not come over the line`() throws {
+    @Test func `Resumed bytes do not count as transferred`() throws {
         let harness = ResumeHarness()
-        let picture = noise(800_000)
+        let image = noise(800_000)
         func feed(_ transfer: FakeTransport.Transfer, from start: Int, to end: Int) {
             for offset in stride(from: start, to: end, by: 10_000) {
                 harness.delays.clock.advance(0.01)
-                transfer.send(Array(picture[offset..<offset + 10_000]))
+                transfer.send(Array(image[offset..<offset + 10_000]))
             }
         }
         let first = try #require(harness.start())
@@ -109,12 +109,12 @@ import WebImage
         harness.files.run()
         let second = try #require(harness.start())
         second.respond(206, headers: ["ETag": "\"one\"", "Content-Range": "bytes 295904-799999/800000"])
-        second.send(Array(picture[295_904..<300_000]))
+        second.send(Array(image[295_904..<300_000]))
         feed(second, from: 300_000, to: 800_000)
         #expect(abs(try #require(harness.downloader.estimatedBytesPerSecond) - 1e6) < 5e4)
     }
 
-    @Test func `Attempts, cancels and waits neither add bytes twice nor keep the time running`() throws {
+    @Test func `Retries, cancellations and waits neither count bytes twice nor keep the clock running`() throws {
         let harness = RetryHarness(.exact)
         let downloader = harness.downloader
         let token = downloader.start(testURL("/a"), Recorder())
@@ -128,7 +128,7 @@ import WebImage
         harness.transport.transfers[1].send(pattern(300_000))
         token.cancel()
         harness.delays.clock.advance(60)
-        // The same in each of two seconds; the later one counts a little more.
+        // The same amount in each of two seconds; the later one has slightly more weight.
         #expect(abs(try #require(downloader.estimatedBytesPerSecond) - 321_300) < 3000)
         downloader.start(testURL("/b"), Recorder())
         downloader.cancelAllDownloads()

@@ -8,14 +8,14 @@ import WebImage
 
 @testable import WebImageHTTP
 
-/// The downloader over a transport that the test drives: sharing, order, progress, ends.
+/// The downloader over a transport that the test drives: coalescing, order, progress, ends.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct WebImageDownloaderTests {
     private let transport = FakeTransport()
     private let downloader: WebImageDownloader
 
     init() { downloader = WebImageDownloader(config: WebImageDownloaderConfig(), transport: transport) }
 
-    @Test func `Callers of one URL share a transfer and all get its end`() {
+    @Test func `Callers of one URL share a transfer and all get its result`() {
         let recorders = (0..<5).map { _ in Recorder() }
         for recorder in recorders { downloader.start(testURL("/a"), recorder) }
         #expect(transport.transfers.count == 1)
@@ -39,7 +39,7 @@ import WebImage
         }
     }
 
-    @Test func `Callers with other rights or fields do not share`() {
+    @Test func `Callers with other credentials or fields do not share`() {
         downloader.config.maxConcurrentDownloads = 20
         let url = testURL("/a")
         downloader.start(url, Recorder())
@@ -60,7 +60,7 @@ import WebImage
         #expect(requests.map { $0.credential?.user } == [nil, nil, nil, nil, nil, "u"])
     }
 
-    @Test func `One caller leaves alone, the last one ends the transfer`() {
+    @Test func `A cancelling caller leaves the others, and the last one ends the transfer`() {
         let (first, second) = (Recorder(), Recorder())
         let firstToken = downloader.start(testURL("/a"), first)
         let secondToken = downloader.start(testURL("/a"), second)
@@ -78,7 +78,7 @@ import WebImage
         #expect(first.results.count == 1 && second.results.count == 1)
     }
 
-    @Test func `A cancel after the end changes nothing`() {
+    @Test func `Cancelling after the end changes nothing`() {
         let recorder = Recorder()
         let token = downloader.start(testURL("/a"), recorder)
         transport.transfers[0].complete([1])
@@ -87,7 +87,7 @@ import WebImage
         #expect(!token.isCancelled)
     }
 
-    @Test func `A URL can be asked for again after its end and after its cancel`() {
+    @Test func `A URL can be requested again after its end and after cancelling`() {
         downloader.start(testURL("/a"), Recorder()).cancel()
         let recorder = Recorder()
         downloader.start(testURL("/a"), recorder)
@@ -97,7 +97,7 @@ import WebImage
         #expect(transport.transfers.count == 3)
     }
 
-    @Test func `Progress comes in order, starts at zero and reaches late callers`() {
+    @Test func `Progress is in order, starts at zero and reaches late callers`() {
         let (early, late) = (Recorder(), Recorder())
         downloader.start(testURL("/a"), early)
         let transfer = transport.transfers[0]
@@ -115,7 +115,7 @@ import WebImage
         #expect(token.metrics != nil)
     }
 
-    @Test func `Progress is reported as rarely as the config says, and at the end`() {
+    @Test func `Progress is throttled as configured, and reported at the end`() {
         downloader.config.minimumProgressInterval = 0.25
         let recorder = Recorder()
         downloader.start(testURL("/a"), recorder)
@@ -126,7 +126,7 @@ import WebImage
         #expect(recorder.progress.map(\.receivedByteCount) == [0, 25, 50, 75, 100])
     }
 
-    @Test func `Progress of unknown length is reported without one, also when the body is coded`() {
+    @Test func `Progress of unknown length has no total, also for a coded body`() {
         let recorder = Recorder()
         downloader.start(testURL("/a"), recorder)
         transport.transfers[0].respond(headers: ["Content-Length": "2", "Content-Encoding": "gzip"])
@@ -146,7 +146,7 @@ import WebImage
         #expect(recorder.code == .networkConnectionLost)
     }
 
-    @Test func `No more run than allowed, changed while they run`() {
+    @Test func `The concurrency limit holds, also when changed during downloads`() {
         downloader.config.maxConcurrentDownloads = 2
         for number in 0..<6 { downloader.start(testURL("/\(number)"), Recorder()) }
         #expect(transport.transfers.count == 2)
@@ -160,7 +160,7 @@ import WebImage
         #expect(transport.transfers.count == 5)
     }
 
-    @Test func `The newest or the oldest waiting download starts first, by priority`() {
+    @Test func `The newest or the oldest waiting download starts first, within its priority`() {
         downloader.config.maxConcurrentDownloads = 1
         downloader.config.executionOrder = .lifo
         for path in ["/0", "/1", "/2"] { downloader.start(testURL(path), Recorder()) }
@@ -183,7 +183,7 @@ import WebImage
         #expect(recorder.data == Data([1]))
     }
 
-    @Test func `A waiting download that is cancelled never starts`() {
+    @Test func `A cancelled waiting download never starts`() {
         downloader.config.maxConcurrentDownloads = 1
         downloader.start(testURL("/a"), Recorder())
         let recorder = Recorder()
@@ -193,7 +193,7 @@ import WebImage
         #expect(transport.transfers.count == 1)
     }
 
-    @Test func `Cancelling everything ends every caller once`() {
+    @Test func `Cancelling all ends every caller once`() {
         let recorders = (0..<20).map { _ in Recorder() }
         for (number, recorder) in recorders.enumerated() { downloader.start(testURL("/\(number / 2)"), recorder) }
         downloader.cancelAllDownloads()
@@ -206,7 +206,7 @@ import WebImage
         #expect(recorder.data == Data([1]))
     }
 
-    @Test func `An invalidated downloader refuses, and lets what runs end if asked to`() {
+    @Test func `An invalidated downloader refuses, and can let running downloads finish`() {
         let (running, waiting, late) = (Recorder(), Recorder(), Recorder())
         downloader.config.maxConcurrentDownloads = 1
         downloader.start(testURL("/a"), running)
@@ -221,7 +221,7 @@ import WebImage
         #expect(transport.isInvalidated)
     }
 
-    @Test func `An invalidated downloader cancels what runs if asked to`() {
+    @Test func `An invalidated downloader can cancel running downloads`() {
         let recorder = Recorder()
         downloader.start(testURL("/a"), recorder)
         downloader.invalidate(cancelling: true)
@@ -229,7 +229,7 @@ import WebImage
         #expect(transport.isInvalidated)
     }
 
-    @Test func `A downloader that goes cancels what runs`() {
+    @Test func `A released downloader cancels running downloads`() {
         let recorder = Recorder()
         let transport = FakeTransport()
         do { WebImageDownloader(config: .init(), transport: transport).start(testURL("/a"), recorder) }
@@ -250,7 +250,7 @@ import WebImage
         }
     }
 
-    @Test func `Cancelling a task leaves the download`() async {
+    @Test func `Cancelling a task cancels its download`() async {
         let downloader = downloader
         let task = Task { await downloadError(downloader, testURL("/a")) }
         await wait(while: transport.transfers.isEmpty)
@@ -289,7 +289,7 @@ import WebImage
         #expect(await becomes { transport.transfers.count == 2 })
     }
 
-    @Test func `Which failures are worth remembering`() {
+    @Test func `Only invalid URLs and bad image data are remembered as failures`() {
         let url = testURL("/")
         let passing: [WebImageError.Code] = [
             .cancelled, .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .transportFailed,
@@ -311,7 +311,7 @@ import WebImage
         #expect(downloader.shouldBlockFailedURL(url, error: certificate))
     }
 
-    @Test func `The defaults are those that are documented`() {
+    @Test func `The defaults are the documented ones`() {
         let config = WebImageDownloaderConfig()
         #expect(config.maxConcurrentDownloads == 6 && config.executionOrder == .fifo)
         #expect(config.downloadTimeout == 15 && config.connectTimeout == 10 && config.totalTimeout == 0)

@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// How much of `size` bytes is taken.
+// The number of bytes to process of `size`.
 static size_t part_of(size_t size, int action, long value) {
     if (action == FAULT_SHORT) return (size_t)value < size ? (size_t)value : size;
     return action == FAULT_DIE_WITHIN ? size / 2 : size;
@@ -50,7 +50,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at) {
     TRANSFER(FAULT_WRITE, fd, size, FAULT_REAL(pwrite64)(fd, bytes, size, at));
 }
 
-// Of several pieces the first that has any bytes is shortened, and those behind it are left out.
+// The first piece that is not empty is shortened, and those after it are left out.
 #define TRANSFER_PIECES(call, name) \
     do { \
         long value_ = 0; \

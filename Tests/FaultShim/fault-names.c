@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// The mode follows only where a file may be made.
+// The mode is passed only if a file may be created.
 #define MODE(flags) \
     ({ \
         va_list arguments_; \

@@ -1,21 +1,21 @@
-// A library to be preloaded: it makes file-system calls on what lies in one directory fail, do less than they were asked, take
-// long, or be the last that the process makes. It counts them, so that whoever drives it can go through all of them.
+// A library to be preloaded: it makes file-system calls in one directory fail, do less than requested, take long, or be the
+// last of the process. It counts them, so that its driver can go through all of them.
 #pragma once
 #include <errno.h>
 #include <stdbool.h>
 
-/// What a call does; a plan names a set of them, one bit each.
+/// A kind of call; a plan names a set of them, one bit each.
 enum fault_call {
     FAULT_OPEN, FAULT_READ, FAULT_WRITE, FAULT_SYNC, FAULT_RENAME, FAULT_LINK, FAULT_UNLINK, FAULT_TRUNCATE, FAULT_ALLOCATE,
     FAULT_CLOSE, FAULT_STAT, FAULT_MAKE, FAULT_LIST, FAULT_LOCK, FAULT_MAP, FAULT_COPY, FAULT_TIMES, FAULT_DUPLICATE,
     FAULT_CALL_COUNT
 };
 
-/// What becomes of a call.
+/// The effect on a call.
 enum fault_action {
-    /// Nothing; calls are counted.
+    /// None; calls are counted.
     FAULT_COUNT,
-    /// It is not made, and returns the error number `value`. (A descriptor is closed all the same, as Linux does.)
+    /// It is not made, and returns the error number `value`. (A descriptor is still closed, as Linux does.)
     FAULT_FAIL,
     /// A read or write takes at most `value` bytes.
     FAULT_SHORT,
@@ -23,33 +23,33 @@ enum fault_action {
     FAULT_DIE_BEFORE,
     /// The process ends after it.
     FAULT_DIE_AFTER,
-    /// The process ends when half of what it writes has been written; before it when it writes nothing.
+    /// The process ends when half of the bytes have been written; before a call that writes nothing.
     FAULT_DIE_WITHIN,
     /// It is made `value` microseconds later.
     FAULT_DELAY
 };
 
-/// Begins a plan: the calls of the set `calls` (a bit for each kind) on what is in `directory`, and on itself, are counted from 1, and
+/// Begins a plan: the calls of the set `calls` (a bit for each kind) in `directory`, and on itself, are counted from 1, and
 /// those from `first` to `last` are disturbed.
 void fault_begin(const char *directory, long first, long last, int action, long value, unsigned long calls);
 
-/// Ends the plan. Returns how many calls there were.
+/// Ends the plan. Returns the number of calls.
 long fault_end(void);
 
-/// The kind of the first call that was disturbed, -1 when there was none.
+/// Returns the kind of the first disturbed call, -1 if there was none.
 int fault_disturbed(void);
 
-/// What is to become of a call that is made now: `FAULT_COUNT` for nothing. Does not return when the process is to end before it.
+/// Returns the effect on the current call: `FAULT_COUNT` for none. Does not return if the process is to end before it.
 int fault_decide(enum fault_call call, long *value);
 
-/// Ends the process, if that is what is to be done after a call.
+/// Ends the process, if the plan says so after a call.
 void fault_finish(int action, long value);
 
-/// Whether a descriptor, or a path relative to an open directory, is of what the plan is for.
+/// Returns whether a descriptor, or a path relative to an open directory, belongs to the plan's directory.
 bool fault_has_descriptor(int fd);
 bool fault_has_path(int directory, const char *path);
 
-/// The function that would have been called without this library.
+/// Returns the function that would have been called without this library.
 #define FAULT_REAL(name) \
     ({ \
         static __typeof__(&name) real_; \
@@ -57,7 +57,7 @@ bool fault_has_path(int directory, const char *path);
         real_; \
     })
 
-/// Makes a call that concerns the plan if `concerns`, and returns what comes of it.
+/// Makes a call that belongs to the plan if `concerns`, and returns its result.
 #define FAULT_CALL(call, concerns, expression) \
     do { \
         long value_ = 0; \

@@ -1,6 +1,6 @@
 package import WebImageHTTP
 
-/// Says where hosts are, something else each time; the last answer stays.
+/// Resolves hosts to something else each time; the last answer stays.
 package final class ChangingResolver: Sendable {
     private let state: Lock<(answers: [[IPAddress]], asked: [String])>
 

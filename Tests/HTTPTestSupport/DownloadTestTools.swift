@@ -10,8 +10,8 @@ extension HTTPHeaders {
     }
 }
 
-/// A gzip stream of zeros, written by hand as one deflate block with fixed codes: a zero byte, then runs of 258. One that is to be read to
-/// its end needs a checksum.
+/// A gzip stream of zeros, written by hand as one deflate block with fixed codes: a zero byte, then runs of 258. A
+/// stream that is read to its end needs a checksum.
 package func gzipOfZeros(megabytes: Int, hasChecksum: Bool = false) -> [UInt8] {
     var bits = BitWriter()
     bits.write(1, count: 1)

@@ -2,7 +2,7 @@ package import FoundationEssentials
 import TestSupport
 package import WebImageHTTP
 
-/// A transport that does what a test says.
+/// A transport driven by a test.
 package final class FakeTransport: HTTPTransport {
     package final class Transfer: HTTPTransfer {
         package let number: Int
@@ -19,7 +19,7 @@ package final class FakeTransport: HTTPTransport {
         package var isCancelled: Bool { cancelled.withLock { $0 } }
         package func cancel() { cancelled.withLock { $0 = true } }
 
-        /// Sends a head; what the sink says.
+        /// Sends a head; returns the sink's decision.
         @discardableResult
         package func respond(_ status: Int = 200, headers: HTTPHeaders = [:]) -> WebImageError? {
             sink.didReceive(HTTPResponse(url: request.url, statusCode: status, headers: headers))
@@ -56,7 +56,7 @@ package final class FakeTransport: HTTPTransport {
         }
     }
 
-    /// Lets go of the transfers so far.
+    /// Releases the transfers so far.
     package func forgetTransfers() {
         let former = state.withLock { state -> [Transfer] in
             defer { state.transfers = [] }
@@ -76,7 +76,7 @@ package final class FakeTransport: HTTPTransport {
     package func invalidate() { state.withLock { $0.isInvalidated = true } }
 }
 
-/// What a caller of a download saw.
+/// The events of a download's caller.
 package final class Recorder: Sendable {
     package struct Log {
         package var progress: [LoadProgress] = []
@@ -110,7 +110,7 @@ package final class Recorder: Sendable {
         log.withLock { $0.results.append(result) }
     }
 
-    /// Suspends until the end came.
+    /// Suspends until the end.
     package func end() async {
         let log = log
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -122,7 +122,7 @@ package final class Recorder: Sendable {
     }
 }
 
-/// A fake that says that it looks where it connects to.
+/// A fake that claims to check the addresses that it connects to.
 package final class CheckingTransport: HTTPTransport {
     package let base = FakeTransport()
 

@@ -4,7 +4,7 @@ import Testing
 package import WebImageHTTP
 
 extension DownloadRetryPolicy {
-    /// Three further attempts after 1, 2 and 4 seconds, without chance.
+    /// Three retries after 1, 2 and 4 seconds, without jitter.
     package static var exact: DownloadRetryPolicy {
         var policy = DownloadRetryPolicy()
         policy.maximumRetryCount = 3
@@ -15,7 +15,7 @@ extension DownloadRetryPolicy {
 }
 
 extension HostBackOffPolicy {
-    /// After three failures for 1, 2, 4 and at most 8 seconds, without chance.
+    /// After three failures for 1, 2, 4 and at most 8 seconds, without jitter.
     package static var exact: HostBackOffPolicy {
         var policy = HostBackOffPolicy()
         policy.failureThreshold = 3

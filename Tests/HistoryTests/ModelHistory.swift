@@ -1,7 +1,7 @@
 import TestSupport
 import WebImage
 
-/// A setup and the operations that are done in it: what a seed stands for.
+/// A setup and its operations: the history of a seed.
 struct ModelHistory: Sendable {
     let seed: UInt64
     let setup: ModelSetup
@@ -31,7 +31,7 @@ struct ModelHistory: Sendable {
         return copy
     }
 
-    /// The shortest history found that still fails: leaves out ever smaller parts.
+    /// Returns the shortest history found that still fails: leaves out ever smaller parts.
     func shrunk(_ fails: (ModelHistory) -> Bool) -> ModelHistory {
         var best = self
         var size = max(best.steps.count / 2, 1)

@@ -19,7 +19,7 @@ final class ModelMemory: MemoryCaching {
     func image(forKey key: String) -> Image? { cache.image(forKey: key) }
 
     func setImage(_ image: Image?, forKey key: String, cost: Int?) {
-        if let image { model.noteStore(ModelPicture(image), key, toMemory: true) }
+        if let image { model.noteStore(ModelImage(image), key, toMemory: true) }
         cache.setImage(image, forKey: key, cost: cost)
         guard mutant == .previewUnderFullKey, let image, let place = ModelKeys.place(of: key) else { return }
         cache.setImage(image, forKey: ModelKeys.key(place.url, .original), cost: cost)
@@ -37,9 +37,9 @@ final class ModelMemory: MemoryCaching {
     }
 }
 
-/// A disk level in memory: entries of a limited size, the oldest go first.
+/// A disk level in memory: entries of a limited size, the oldest are removed first.
 final class ModelDisk: DiskCaching, @unchecked Sendable {
-    // Sendable because it is touched only by the thread that steps the world.
+    // Sendable because only the thread that steps the world uses it.
 
     private struct Entry {
         var content: CachedImageData
@@ -85,7 +85,7 @@ final class ModelDisk: DiskCaching, @unchecked Sendable {
     }
 
     func store(_ entry: CachedImageData, forKey key: String) -> Bool {
-        if let picture = ModelPicture(entry.data) { model.noteStore(picture, key, toMemory: false) }
+        if let picture = ModelImage(entry.data) { model.noteStore(picture, key, toMemory: false) }
         stepper.pause()
         defer { stepper.pause() }
         if mutant == .lostStore { return true }

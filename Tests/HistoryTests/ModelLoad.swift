@@ -1,36 +1,36 @@
 import WebImage
 
-/// What the model knows of a load, or of an item of a list.
+/// The model's state of a load, or of an item of a list.
 final class ModelLoad: @unchecked Sendable {
-    // Sendable because it is touched only by the thread that steps the world.
+    // Sendable because only the thread that steps the world uses it.
 
-    /// Among the troubles: the delegate said no.
+    /// Among the possible errors: the delegate refused.
     static let refused = 100
 
     let number: Int
     let spec: ModelOperation.Load
     let isPrefetch: Bool
-    /// Versions that it may bring.
+    /// Versions that it may deliver.
     var allowed: ReferenceModel.Versions = 0
-    /// Versions that the server may have told it.
+    /// Versions that the server may have sent to it.
     var answered: ReferenceModel.Versions = 0
-    /// What may have gone wrong.
+    /// The possible errors.
     var troubles: Set<Int> = []
     var priority: LoadPriority
-    /// Whether the URL counts as failed.
+    /// A Boolean value that indicates whether the URL counts as failed.
     var isBlocked = false
-    /// Whether it must end with a cancel.
+    /// A Boolean value that indicates whether it must end with a cancellation.
     var isCancelled = false
-    /// Whether it may end with a cancel, unless something else comes first.
+    /// A Boolean value that indicates whether it may end with a cancellation, unless something else comes first.
     var mayBeCancelled = false
-    /// Whether something was stored or removed by others meanwhile.
+    /// A Boolean value that indicates whether another caller stored or removed something meanwhile.
     var isDisturbed = false
-    /// Whether the picture was in memory for sure when it began.
+    /// A Boolean value that indicates whether the image was certainly in memory when it began.
     var isInMemory = false
-    var interim: ModelPicture?
+    var interim: ModelImage?
     var finalCount = 0
     var received: Int64 = 0
-    /// What the caller holds.
+    /// The caller's operation.
     var operation: WebImageLoadOperation?
     weak var trace: WebImageLoadOperation?
 
@@ -43,12 +43,12 @@ final class ModelLoad: @unchecked Sendable {
 
     var key: Int { spec.variant.number }
     var isRefresh: Bool { spec.options.contains(.refreshCached) }
-    /// Whether it may take from memory what was there, or make it useless for others.
+    /// A Boolean value that indicates whether it may take the old image from memory, or make it useless for others.
     var isUnsettling: Bool { isRefresh || spec.isLimited }
-    /// Whether it is begun as callers begin loads, who are not told when nothing follows an interim result. A refresh is not: only one who
-    /// is told knows of its end.
+    /// A Boolean value that indicates whether the load was started like callers start them, without a notification when
+    /// nothing follows an interim result. A refresh is not: only a receiver of that notification knows of its end.
     var isPublic: Bool { number % 2 == 0 && !isRefresh }
-    /// Whether nothing says where to look and to store.
+    /// A Boolean value that indicates whether no option says where to search and to store.
     var isPlain: Bool {
         spec.query == nil && spec.store == nil && spec.originalQuery == nil && spec.originalStore == nil
     }

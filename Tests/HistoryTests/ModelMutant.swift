@@ -1,28 +1,28 @@
-/// A fault in one of the model's doubles, to see that the model finds it.
+/// A fault in one of the model's doubles, to check that the model detects it.
 enum ModelMutant: CaseIterable, Sendable {
     /// A load calls its completion twice.
     case doubleCompletion
     /// A transfer never ends.
     case lostCompletion
-    /// A transfer goes on when it is cancelled.
+    /// A transfer continues when it is cancelled.
     case lostCancel
-    /// A load tells how far it is after its end.
+    /// A load reports progress after its end.
     case lateProgress
-    /// Transfers that wait are begun in the wrong order.
+    /// Waiting transfers start in the wrong order.
     case priorityOrder
-    /// Transfers do not hear that they have become more or less urgent.
+    /// Transfers are not notified of changes of priority.
     case lostPriority
-    /// A thumbnail lies under the key of the whole picture, too.
+    /// A thumbnail is stored under the key of the whole image, too.
     case previewUnderFullKey
     /// The pixels are now and then another URL's.
-    case wrongPicture
+    case wrongImage
     /// The disk keeps one entry when it is cleared.
     case storeAfterClear
-    /// The disk keeps what it is told to remove.
+    /// The disk keeps an entry that should be removed.
     case lostRemoval
     /// The disk does not write.
     case lostStore
-    /// The disk writes what it had before when it is told to write something else.
+    /// The disk writes the old entry instead of the new one.
     case staleStore
     /// Memory grows without a limit.
     case memoryWithoutLimit

@@ -1,8 +1,8 @@
 import TestSupport
 import WebImage
 
-/// Something that a caller does, or that happens to it. Operations name loads and lists by numbers that count from the
-/// youngest, so that a history still makes sense when some of its operations are left out.
+/// An action of a caller, or an event. Operations name loads and lists by numbers that count from the youngest, so that
+/// a history is still valid when some of its operations are left out.
 enum ModelOperation: Sendable {
     struct Load: Sendable {
         var url: Int
@@ -13,7 +13,7 @@ enum ModelOperation: Sendable {
         var store: ImageCacheType?
         var originalQuery: ImageCacheType?
         var originalStore: ImageCacheType?
-        /// Whether the caller forgets the operation.
+        /// A Boolean value that indicates whether the caller releases the operation.
         var isDropped = false
         var hearsProgress = false
     }
@@ -46,16 +46,16 @@ enum ModelOperation: Sendable {
     case setPrefetchPriority(Int, LoadPriority)
     case suspendPrefetch(Bool)
     case prefetchWidth(Int)
-    /// The queues run empty, only loads from the server are left.
+    /// The queues run empty, and only loads from the server are left.
     case settle
     /// Everything runs to its end.
     case drain
 }
 
-/// An operation and what comes between it and the next.
+/// An operation and the steps between it and the next.
 struct ModelStep: Sendable, CustomStringConvertible {
     var operation: ModelOperation
-    /// Jobs that are run after it.
+    /// Jobs that run after it.
     var jobCount: Int
     /// Decides which.
     var seed: UInt64
@@ -63,10 +63,10 @@ struct ModelStep: Sendable, CustomStringConvertible {
     var description: String { "\(operation), then \(jobCount) jobs" }
 }
 
-/// What does not change during one history.
+/// The settings of one history.
 struct ModelSetup: Sendable {
     var urlCount: Int
-    /// Nothing is ever evicted or refused for want of room, so what was stored must be found.
+    /// Nothing is ever evicted or refused for lack of memory, so a stored entry must be found.
     var isRoomy: Bool
     var memoryCost: Int
     var memoryCount: Int
@@ -83,9 +83,9 @@ struct ModelSetup: Sendable {
     var failedLifetime: Double?
     /// Cancelled transfers end later, and perhaps with a result.
     var endsLate: Bool
-    /// Transfers end twice, and tell how far they are afterwards.
+    /// Transfers end twice, and report progress afterwards.
     var isRude: Bool
-    /// In how many of 16 places where a job may be held up something else runs meanwhile.
+    /// In how many of 16 places where a job may be interrupted something else runs meanwhile.
     var pauseRate: Int
 
     init(_ random: inout SeededGenerator) {

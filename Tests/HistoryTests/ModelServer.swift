@@ -2,9 +2,9 @@ import FoundationEssentials
 import TestSupport
 import WebImage
 
-/// A server and the transfers from it: which one goes on when is the stepper's choice.
+/// A server and the transfers from it: the stepper chooses which one continues.
 final class ModelServer: ImageLoading, @unchecked Sendable {
-    // Sendable because it is touched only by the thread that steps the world.
+    // Sendable because only the thread that steps the world uses it.
 
     private struct Shelf {
         var version = 0
@@ -29,14 +29,14 @@ final class ModelServer: ImageLoading, @unchecked Sendable {
         self.mutant = mutant
     }
 
-    /// Transfers that somebody waits for.
+    /// Transfers with waiting loads.
     var transfers: [ModelTransfer] { waiting + running }
     var isIdle: Bool { waiting.isEmpty && running.isEmpty && ending.isEmpty }
 
     func publish(_ url: Int, version: Int) { shelves[url].version = version }
     func setTrouble(_ url: Int, _ trouble: ModelOperation.Trouble) { shelves[url].trouble = trouble }
 
-    // MARK: What a loader does
+    // MARK: Loader
 
     func canLoad(_ url: URL, options: WebImageOptions) -> Bool { true }
 
@@ -91,7 +91,7 @@ final class ModelServer: ImageLoading, @unchecked Sendable {
         choice -= running.count
         guard choice < ending.count else { return }
         let transfer = ending.remove(at: choice)
-        // It had ended already when it was cancelled: nobody must take notice.
+        // It had ended already when it was cancelled: nobody may notice it.
         let isTooLate = stepper.random.below(2) == 0
         transfer.end(isTooLate ? .success(answer(transfer).data) : .failure(.cancelled(transfer.request.url)))
     }
@@ -124,7 +124,7 @@ final class ModelServer: ImageLoading, @unchecked Sendable {
         running.removeAll { $0 === transfer }
         model.noteAnswer(transfer.url, answer)
         transfer.end(result)
-        // Loaders of others may do what they must not.
+        // Custom loaders may break the rules.
         guard setup.isRude else { return }
         transfer.report()
         transfer.end(result)
@@ -135,23 +135,23 @@ final class ModelServer: ImageLoading, @unchecked Sendable {
         var headers = HTTPHeaders()
         headers["ETag"] = "v\(shelf.version)"
         let response = HTTPResponse(url: transfer.request.url, statusCode: 200, headers: headers)
-        let picture = ModelPicture(url: transfer.url, version: shelf.version)
+        let image = ModelImage(url: transfer.url, version: shelf.version)
         guard shelf.trouble == .none else {
             return (
-                .trouble(shelf.trouble), LoadedImageData(data: ModelPicture.badData(transfer.url), response: response)
+                .trouble(shelf.trouble), LoadedImageData(data: ModelImage.badData(transfer.url), response: response)
             )
         }
         let isKnown = transfer.request.additionalHeaders["If-None-Match"] == "v\(shelf.version)"
         return (
             isKnown ? .notModified(shelf.version) : .version(shelf.version),
-            LoadedImageData(data: picture.data, response: response)
+            LoadedImageData(data: image.data, response: response)
         )
     }
 }
 
 /// A transfer that a load waits for.
 final class ModelTransfer: ImageLoaderOperation, @unchecked Sendable {
-    // Sendable because it is touched only by the thread that steps the world.
+    // Sendable because only the thread that steps the world uses it.
     let number: Int
     let url: Int
     let request: ImageLoadRequest
@@ -159,7 +159,7 @@ final class ModelTransfer: ImageLoaderOperation, @unchecked Sendable {
     private(set) var isCancelled = false
     private(set) var received: Int64 = 0
     var ignoresPriority = false
-    /// Whether who asked for it knows it, and can cancel it.
+    /// A Boolean value that indicates whether the requesting load has its token, and can cancel it.
     var isStarted = false
     private unowned let server: ModelServer
     private let progress: @Sendable (LoadProgress) -> Void

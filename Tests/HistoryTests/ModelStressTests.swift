@@ -7,7 +7,8 @@ import WebImage
 @testable import WebImageCache
 @testable import WebImageLoading
 
-/// The histories of ``ModelTests`` on real queues, from four threads at once: 300, fewer where `WEBIMAGE_MODEL_SEEDS` is small.
+/// The histories of ``ModelTests`` on real queues, from four threads at once: 300, fewer where `WEBIMAGE_MODEL_SEEDS`
+/// is small.
 @Suite(.tags(.threadSanitizer)) struct ModelStressTests {
     @Test func `Callers on four threads get one right end each, and nothing is left running`() async throws {
         let directory = TemporaryDirectory()
@@ -34,7 +35,7 @@ import WebImage
 }
 
 extension ModelHistory {
-    /// The operations, parted where everything is to come to its end.
+    /// The operations, divided where everything is to come to its end.
     fileprivate var parts: [ArraySlice<ModelStep>] {
         steps.split { step in
             switch step.operation {
@@ -46,7 +47,7 @@ extension ModelHistory {
 }
 
 extension StressWorld {
-    /// Lets everything come to its end, what a suspended prefetcher holds back too. Whether it does.
+    /// Lets everything come to its end, including the items of a suspended prefetcher. Returns whether it does.
     func settles() async -> Bool {
         let isSuspended = prefetcher.isSuspended
         prefetcher.isSuspended = false
@@ -54,7 +55,7 @@ extension StressWorld {
         return await becomesQuiet()
     }
 
-    /// Complains when memory or disk hold more than the configuration allows, now that nothing is under way.
+    /// Records an issue when memory or disk hold more than the configuration allows, while nothing is running.
     func checkLimits() async {
         let config = cache.config
         if let memory = cache.memoryCache as? MemoryCache {
@@ -62,8 +63,9 @@ extension StressWorld {
             if config.maxMemoryCount > 0, memory.count > config.maxMemoryCount { complain("too many in memory") }
         }
         guard config.maxDiskSize > 0 else { return }
-        // A limit on the disk is kept by stores: another one by those that come after it. What several threads removed while
-        // one of them walked through the directory may be counted wrong until the next walk, a quarter of the limit later.
+        // A limit on the disk is enforced by stores: a changed one by later stores. Entries that several threads
+        // removed while one of them walked through the directory may be counted wrong until the next walk, a quarter of
+        // the limit later.
         let waits = callers.withLock { callers in
             defer { callers.hasNewLimit = false }
             return callers.hasNewLimit ? 0 : 1
@@ -78,7 +80,8 @@ extension StressWorld {
         if !isKept { complain("\(allocatedSize) bytes on disk, \(config.maxDiskSize) are allowed") }
     }
 
-    /// Whether the disk holds no more than that soon: threads of the cache go on for a moment with what a store left to be done.
+    /// Returns whether the disk holds no more than that soon: threads of the cache continue for a moment with a store's
+    /// remaining work.
     private func diskBecomesSmall(_ size: Int, seconds: Int) async -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while allocatedSize > size {
@@ -88,7 +91,7 @@ extension StressWorld {
         return true
     }
 
-    /// What the entries take on disk, in blocks of the file system, as the limit counts it.
+    /// The space of the entries on disk, in blocks of the file system, as the limit counts it.
     private var allocatedSize: Int {
         var size = 0
         DirectoryScan(path: cache.diskCachePath).forEachEntry { _, status in
@@ -98,8 +101,8 @@ extension StressWorld {
         return size
     }
 
-    /// Whether everything comes to its end within half a minute: threads let go of what they hold a little after the last
-    /// completion, which nothing tells.
+    /// Returns whether everything comes to its end within half a minute: threads release their objects a little after
+    /// the last completion, without a notification.
     func becomesQuiet() async -> Bool {
         let deadline = ContinuousClock.now + .seconds(30)
         while !isQuiet {
@@ -124,7 +127,7 @@ extension StressWorld {
 
     private var runningQueries: Int { callers.withLock { $0.queries.count { $0.token != nil } } }
 
-    /// Whether nobody holds an operation any more but the callers.
+    /// Returns whether only the callers hold operations.
     private var areOperationsGone: Bool {
         callers.withLock { callers in
             callers.held = []
@@ -132,7 +135,7 @@ extension StressWorld {
         }
     }
 
-    /// What is still under way.
+    /// The running work.
     var state: String {
         let (loads, calls) = callers.withLock {
             ($0.loads.filter { !$0.isOver }.map(\.spec), ($0.calls, $0.expectedCalls))
@@ -168,13 +171,13 @@ extension StressWorld {
             for variant in ModelVariant.all {
                 let key = ModelKeys.key(url, variant)
                 if let image = cache.memoryImage(forKey: key) {
-                    check(ModelPicture(image), url, variant, allowsLimit: true)
+                    check(ModelImage(image), url, variant, allowsLimit: true)
                 }
                 guard let data = cache.diskData(forKey: key) else { continue }
-                if let picture = ModelPicture(data) {
+                if let picture = ModelImage(data) {
                     check(picture, url, variant, allowsLimit: false)
-                } else if data != ModelPicture.badData(url) || variant != .original {
-                    complain("\(key) on disk is no picture")
+                } else if data != ModelImage.badData(url) || variant != .original {
+                    complain("\(key) on disk is not an image")
                 }
             }
         }

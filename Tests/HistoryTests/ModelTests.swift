@@ -4,20 +4,20 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Histories of random operations, each held against the reference model.
+/// Histories of random operations, each compared with the reference model.
 ///
-/// `WEBIMAGE_MODEL_SEEDS` says how many (10 000 by default), `WEBIMAGE_MODEL_SEED` names a single one. A history is the same in
-/// every run of one process, and in every process with `SWIFT_DETERMINISTIC_HASHING=1`.
+/// `WEBIMAGE_MODEL_SEEDS` says how many (10 000 by default), `WEBIMAGE_MODEL_SEED` names a single one. A history is the
+/// same in every run of one process, and in every process with `SWIFT_DETERMINISTIC_HASHING=1`.
 @Suite(.tags(.threadSanitizer)) struct ModelTests {
-    @Test func `Loads and cancels do what the model allows`() async {
+    @Test func `Loads and cancellations behave as the model allows`() async {
         await check(seeds: Self.seeds(from: 1_000_000, share: 20), kinds: .loadsAndCancels)
     }
 
-    @Test func `Whatever is done in whatever order, the model allows what happens`() async {
+    @Test func `Operations in any order behave as the model allows`() async {
         await check(seeds: Self.seeds(from: 0, share: 1), kinds: .all)
     }
 
-    @Test func `A seed gives the same history whenever it is run`() {
+    @Test func `A seed gives the same history in every run`() {
         for seed in TestEffort.some(of: UInt64(0)..<50) {
             let history = ModelHistory(seed: seed)
             let (first, second) = (SteppedWorld(history), SteppedWorld(history))
@@ -29,12 +29,12 @@ import WebImage
     }
 
     @Test(arguments: ModelMutant.allCases)
-    func `A fault in a double is found`(mutant: ModelMutant) {
+    func `A fault in a double is detected`(mutant: ModelMutant) {
         let found = (UInt64(0)..<200).first { SteppedWorld(ModelHistory(seed: $0), mutant: mutant).run() != nil }
         #expect(found != nil, "\(mutant)")
     }
 
-    @Test func `A history that fails is shrunk to what makes it fail`() throws {
+    @Test func `A failing history is shrunk to its cause`() throws {
         func fails(_ history: ModelHistory) -> Bool { SteppedWorld(history, mutant: .doubleCompletion).run() != nil }
         let seed = try #require((UInt64(0)..<200).first { fails(ModelHistory(seed: $0)) })
         let shrunk = ModelHistory(seed: seed).shrunk(fails)
@@ -53,7 +53,7 @@ import WebImage
         return Array(first..<(first + count))
     }
 
-    /// Runs histories on two threads, and tells of the first that fails.
+    /// Runs histories on two threads, and reports the first that fails.
     private func check(seeds: [UInt64], kinds: ModelHistory.Kinds) async {
         let next = Lock(0)
         let failed = Lock<[UInt64]>([])
@@ -77,7 +77,7 @@ import WebImage
         if let seed = failed.withLock({ $0.min() }) { Issue.record(Comment(rawValue: Self.report(seed, kinds))) }
     }
 
-    /// What went wrong, and the shortest way to it.
+    /// The error, and the shortest history that leads to it.
     private static func report(_ seed: UInt64, _ kinds: ModelHistory.Kinds) -> String {
         let shrunk = ModelHistory(seed: seed, kinds: kinds).shrunk { SteppedWorld($0).run() != nil }
         let world = SteppedWorld(shrunk)

@@ -1,21 +1,21 @@
 import FoundationEssentials
 import WebImage
 
-/// A form in which a picture can be asked for: whole or as a thumbnail, plain or transformed. Each has a key of its own.
+/// A variant of an image: whole or as a thumbnail, plain or transformed. Each has its own key.
 struct ModelVariant: Hashable, Sendable, CustomStringConvertible {
     static let chains: [[UInt8]] = [[], [1], [1, 2], [2]]
-    static let count = (ModelPicture.thumbnailSizes.count + 1) * chains.count
+    static let count = (ModelImage.thumbnailSizes.count + 1) * chains.count
     static let original = ModelVariant(number: 0)
     static let all = (0..<count).map { ModelVariant(number: $0) }
 
     let number: Int
 
-    /// 0 for the whole picture.
+    /// 0 for the whole image.
     var thumbnail: Int { number / Self.chains.count }
     var chain: [UInt8] { Self.chains[number % Self.chains.count] }
     var description: String { "variant \(thumbnail)/\(chain.map { String($0) }.joined())" }
 
-    /// The forms that it may be made of, itself included.
+    /// The variants that it may be derived from, including itself.
     var sources: [ModelVariant] { Self.sourceTable[number] }
 
     private static let sourceTable: [[ModelVariant]] = all.map { variant in
@@ -25,30 +25,30 @@ struct ModelVariant: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether a picture in this form may look so.
-    func fits(_ picture: ModelPicture, allowsLimit: Bool) -> Bool {
+    /// Returns whether an image of this variant may have this content.
+    func fits(_ picture: ModelImage, allowsLimit: Bool) -> Bool {
         guard picture.chain == chain.reduce(0, { $0 * 3 + $1 }) else { return false }
         if (picture.width, picture.height) == size { return true }
-        return allowsLimit && size.width * size.height * 4 > ModelPicture.byteLimit
-            && (picture.width, picture.height) == ModelPicture.limitedSize
+        return allowsLimit && size.width * size.height * 4 > ModelImage.byteLimit
+            && (picture.width, picture.height) == ModelImage.limitedSize
     }
 
     /// Without a byte limit.
     var size: (width: Int, height: Int) {
-        thumbnail == 0 ? ModelPicture.fullSize : ModelPicture.thumbnailSizes[thumbnail - 1]
+        thumbnail == 0 ? ModelImage.fullSize : ModelImage.thumbnailSizes[thumbnail - 1]
     }
 
-    /// A picture in this form.
-    func picture(url: Int, version: Int) -> ModelPicture {
-        var picture = ModelPicture(url: url, version: version)
-        if thumbnail > 0 { (picture.width, picture.height) = ModelPicture.thumbnailSizes[thumbnail - 1] }
+    /// An image of this variant.
+    func picture(url: Int, version: Int) -> ModelImage {
+        var picture = ModelImage(url: url, version: version)
+        if thumbnail > 0 { (picture.width, picture.height) = ModelImage.thumbnailSizes[thumbnail - 1] }
         picture.chain = chain.reduce(0) { $0 * 3 + $1 }
         return picture
     }
 
     func apply(to context: inout WebImageContext, pause: @escaping @Sendable () -> Void) {
         if thumbnail > 0 {
-            let size = ModelPicture.thumbnailSizes[thumbnail - 1]
+            let size = ModelImage.thumbnailSizes[thumbnail - 1]
             context.thumbnailPixelSize = ImageSize(width: size.width, height: size.height)
         }
         switch chain.count {
@@ -70,7 +70,7 @@ enum ModelKeys {
         ModelVariant.all.map { variant in
             var key = url.absoluteString
             if variant.thumbnail > 0 {
-                let size = ModelPicture.thumbnailSizes[variant.thumbnail - 1]
+                let size = ModelImage.thumbnailSizes[variant.thumbnail - 1]
                 let box = ImageSize(width: size.width, height: size.height)
                 key = CacheKeys.thumbnail(key, size: box, preserveAspectRatio: true)
             }

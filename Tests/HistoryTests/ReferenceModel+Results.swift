@@ -4,11 +4,11 @@ import WebImage
 @testable import WebImageLoading
 
 extension ReferenceModel {
-    // MARK: What loads deliver
+    // MARK: Deliveries
 
     func noteProgress(_ progress: LoadProgress, of load: ModelLoad) {
         note(.progress, load.number, Int(progress.receivedByteCount))
-        if load.finalCount > 0 { fail("load \(load.number) tells its progress after its end") }
+        if load.finalCount > 0 { fail("load \(load.number) reports progress after its end") }
     }
 
     /// A load calls its completion.
@@ -18,13 +18,13 @@ extension ReferenceModel {
         case .success(let result) where !result.isFinal:
             check(result, of: load)
             if !load.isRefresh || load.interim != nil { fail("load \(load.number) delivers an interim result") }
-            load.interim = ModelPicture(result.image)
+            load.interim = ModelImage(result.image)
             note(.interim, load.number, load.interim?.version ?? -1)
         case .success(let result):
             load.finalCount += 1
             check(result, of: load)
             checkLast(result, of: load)
-            note(.success, load.number, ModelPicture(result.image).version, result.cacheType.rawValue)
+            note(.success, load.number, ModelImage(result.image).version, result.cacheType.rawValue)
             end(load)
         case .failure(let error):
             load.finalCount += 1
@@ -35,44 +35,44 @@ extension ReferenceModel {
     }
 
     private func check(_ result: WebImageResult, of load: ModelLoad) {
-        let (spec, picture) = (load.spec, ModelPicture(result.image))
-        if load.isCancelled { fail("load \(load.number) brings \(picture) after it was cancelled") }
-        if load.isBlocked { fail("load \(load.number) brings \(picture) of a failed URL") }
-        guard picture.url == spec.url, spec.variant.fits(picture, allowsLimit: spec.isLimited) else {
-            return fail("load \(load.number) of \(spec.url) \(spec.variant) brings \(picture)")
+        let (spec, image) = (load.spec, ModelImage(result.image))
+        if load.isCancelled { fail("load \(load.number) brings \(image) after it was cancelled") }
+        if load.isBlocked { fail("load \(load.number) brings \(image) of a failed URL") }
+        guard image.url == spec.url, spec.variant.fits(image, allowsLimit: spec.isLimited) else {
+            return fail("load \(load.number) of \(spec.url) \(spec.variant) brings \(image)")
         }
-        if !load.allowed.has(picture.version) { fail("load \(load.number) brings \(picture), which was gone") }
+        if !load.allowed.has(image.version) { fail("load \(load.number) brings \(image), which was gone") }
         if result.cacheKey != ModelKeys.key(spec.url, spec.variant) { fail("the key is \(result.cacheKey)") }
         let isCached = result.cacheType != .none
         if spec.options.contains(.fromLoaderOnly), isCached { fail("load \(load.number) looked into the caches") }
         if spec.options.contains(.fromCacheOnly), !isCached { fail("load \(load.number) asked the loader") }
-        if let data = result.data { check(data, with: picture, result.cacheType, of: load) }
+        if let data = result.data { check(data, with: image, result.cacheType, of: load) }
     }
 
-    private func check(_ data: Data, with picture: ModelPicture, _ type: ImageCacheType, of load: ModelLoad) {
-        // What callers store at one level alone need not go with what is at the other.
+    private func check(_ data: Data, with image: ModelImage, _ type: ImageCacheType, of load: ModelLoad) {
+        // An image stored by a caller at only one level need not match the other level.
         let byHand = held[load.spec.url].byHand
-        guard let stored = ModelPicture(data) else {
-            let isTheirs = type == .memory && held[load.spec.url].isBad && byHand.has(picture.version)
-            if !isTheirs { fail("load \(load.number) brings bytes of no picture") }
+        guard let stored = ModelImage(data) else {
+            let isTheirs = type == .memory && held[load.spec.url].isBad && byHand.has(image.version)
+            if !isTheirs { fail("load \(load.number) delivers bytes that are not an image") }
             return
         }
-        var expected = picture
-        // Those of the whole picture, where a limit made it smaller on its way from disk.
+        var expected = image
+        // Those of the whole image, where a limit scaled it down on its way from disk.
         if load.spec.isLimited, (stored.width, stored.height) == load.spec.variant.size {
             (expected.width, expected.height) = load.spec.variant.size
         }
-        if type == .memory, byHand.has(picture.version) { expected.version = stored.version }
-        if stored != expected { fail("load \(load.number) brings \(picture) with the bytes of \(stored)") }
+        if type == .memory, byHand.has(image.version) { expected.version = stored.version }
+        if stored != expected { fail("load \(load.number) brings \(image) with the bytes of \(stored)") }
     }
 
     private func checkLast(_ result: WebImageResult, of load: ModelLoad) {
-        let (url, picture) = (load.spec.url, ModelPicture(result.image))
+        let (url, image) = (load.spec.url, ModelImage(result.image))
         if let interim = load.interim {
-            if interim.version == picture.version { fail("load \(load.number) brings the same twice") }
-            // Or what callers have stored meanwhile.
-            let isKnown = (load.answered | held[url].byHand).has(picture.version)
-            if !isKnown { fail("load \(load.number) brings what the server does not have") }
+            if interim.version == image.version { fail("load \(load.number) brings the same twice") }
+            // Or those that callers have stored meanwhile.
+            let isKnown = (load.answered | held[url].byHand).has(image.version)
+            if !isKnown { fail("load \(load.number) brings an image that the server does not have") }
         }
         let isWhole = result.image.metadata.scaleDownLimitBytes == 0
         let isSettled = setup.isRoomy && isWhole && !load.isDisturbed && load.spec.store?.includesMemory != false
@@ -94,7 +94,7 @@ extension ReferenceModel {
         case .notCached:
             isAllowed = isFromCache
             let looks = spec.query?.includesMemory != false && !spec.options.contains(.fromLoaderOnly)
-            if load.isInMemory, looks { fail("load \(load.number) misses what is in memory") }
+            if load.isInMemory, looks { fail("load \(load.number) misses an image in memory") }
         case .downloadRefused: isAllowed = load.troubles.contains(ModelLoad.refused)
         case .badImageData:
             isAllowed = load.had(.badBytes) || isFromCache && held[spec.url].isBad
@@ -106,19 +106,19 @@ extension ReferenceModel {
         if error.url != ModelKeys.urls[spec.url] { fail("the error of load \(load.number) names another URL") }
     }
 
-    // MARK: At rest
+    // MARK: Idle states
 
-    /// Nothing is under way but loads from the server: every load must wait for one, and none without a load, and each is as
-    /// urgent as the most urgent that waits for it.
+    /// Only loads from the server are running: every load must wait for one, and none is without a load, and each is as
+    /// urgent as its most urgent caller.
     func checkQuiet(_ transfers: [ModelTransfer]) {
         for transfer in transfers {
             let owners = running.filter { $0.spec.url == transfer.url }
             guard let highest = owners.map(\.priority).max() else {
-                return fail("a transfer goes on that nobody waits for")
+                return fail("a transfer continues without a subscriber")
             }
             if transfer.priority > highest { fail("a transfer is more urgent than its loads") }
         }
-        // A narrow gate keeps loads from beginning a transfer.
+        // A low back-pressure limit keeps loads from starting a transfer.
         guard setup.undecodedByteLimit > 1 else { return }
         for load in running where !load.isPrefetch {
             let own = transfers.filter { $0.url == load.spec.url }
@@ -130,13 +130,13 @@ extension ReferenceModel {
     /// A load when everything has come to its end.
     func checkEnded(_ load: ModelLoad) {
         let isFinished = load.trace?.isFinished ?? true
-        if !isFinished { fail("load \(load.number) goes on") }
+        if !isFinished { fail("load \(load.number) continues") }
         if load.finalCount == 0 {
             guard let interim = load.interim else { return fail("load \(load.number) has no completion") }
-            if load.isCancelled { fail("load \(load.number) is not told of its cancel") }
-            // Of a picture that callers stored it is not known what it was made of.
+            if load.isCancelled { fail("load \(load.number) is not notified of its cancellation") }
+            // The source of an image stored by a caller is unknown.
             let isKnown = !held[load.spec.url].byHand.has(interim.version)
-            if isKnown, !load.answered.has(interim.version) { fail("load \(load.number) is not told of what is newer") }
+            if isKnown, !load.answered.has(interim.version) { fail("load \(load.number) does not get the newer image") }
         }
     }
 }

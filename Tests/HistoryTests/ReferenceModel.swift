@@ -1,24 +1,25 @@
 import FoundationEssentials
 import WebImage
 
-/// What may be seen at any time: a simple picture of cache, server and manager against which everything that happens is held.
+/// The allowed states at any time: a simple model of cache, server and manager with which everything that happens is
+/// compared.
 ///
-/// It does not foretell which of several things happens, such as a hit or a download. It keeps, for each key and level, the
-/// versions that may lie there, and for each load those that it may bring, and rules out everything else.
+/// It does not predict which of several things happens, such as a hit or a download. It keeps, for each key and level,
+/// the versions that may be there, and for each load those that it may deliver, and excludes everything else.
 final class ReferenceModel: @unchecked Sendable {
-    // Sendable because it is touched only by the thread that steps the world.
+    // Sendable because only the thread that steps the world uses it.
 
     /// A set of versions of one URL.
     typealias Versions = UInt64
 
-    /// What the server says.
+    /// The server's version.
     enum Answer {
         case version(Int)
         case notModified(Int)
         case trouble(ModelOperation.Trouble)
     }
 
-    /// Whether a URL is on the list of those that failed.
+    /// The state of a URL on the list of failed ones.
     enum Failed { case no, yes, perhaps }
 
     enum Event: Int {
@@ -26,20 +27,20 @@ final class ReferenceModel: @unchecked Sendable {
         case prefetched, callback, found
     }
 
-    /// What may lie under the keys of a URL, by variant.
+    /// The possible versions under the keys of a URL, by variant.
     final class Held {
         var memory = [Versions](repeating: 0, count: ModelVariant.count)
         var disk = [Versions](repeating: 0, count: ModelVariant.count)
-        /// Whether the key is in memory for sure.
+        /// A Boolean value that indicates whether the key is certainly in memory.
         var isInMemory = [Bool](repeating: false, count: ModelVariant.count)
         /// Versions that callers have stored.
         var byHand: Versions = 0
-        /// The versions that must lie on disk in the end.
+        /// The versions that must be on disk in the end.
         var isOnDisk = [Int?](repeating: nil, count: ModelVariant.count)
-        /// Queries under way, by variant, which may put into memory what lies on disk.
+        /// Running queries, by variant, which may put disk entries into memory.
         var queryCounts = [Int](repeating: 0, count: ModelVariant.count)
         var queryCount = 0
-        /// Whether bytes that are no picture may lie on disk.
+        /// A Boolean value that indicates whether bytes that are not an image may be on disk.
         var isBad = false
         var lastVersion = 0
         var failed = Failed.no
@@ -54,7 +55,7 @@ final class ReferenceModel: @unchecked Sendable {
     var hasRefusedOrFailed = false
     private(set) var failure: String?
 
-    // What happened, as a number, and in words if asked for.
+    // The events as a hash, and in words on request.
     private(set) var digest: UInt64 = 0xcbf2_9ce4_8422_2325
     var keepsWords = false
     private(set) var words: [String] = []
@@ -78,15 +79,15 @@ final class ReferenceModel: @unchecked Sendable {
         if keepsWords { words.append("FAILURE: \(message())") }
     }
 
-    // MARK: Which versions may be where
+    // MARK: Possible versions
 
-    /// A version of its own for something new.
+    /// A new version number.
     func newVersion(_ url: Int) -> Int {
         held[url].lastVersion += 1
         return held[url].lastVersion
     }
 
-    /// Lets loads see what lies in the caches, and the caches get what loads bring, until nothing changes any more.
+    /// Propagates versions from the caches to loads, and from loads to the caches, until nothing changes any more.
     func spread(_ url: Int) {
         let held = held[url]
         if held.queryCount > 0 {
@@ -117,7 +118,7 @@ final class ReferenceModel: @unchecked Sendable {
         return before != (load.allowed, held.memory[key], held.disk[key], held.disk[0], held.memory[0])
     }
 
-    /// Something was stored by a caller.
+    /// A caller stored something.
     func noteStored(_ url: Int, _ variant: ModelVariant, _ version: Int, _ type: ImageCacheType) {
         held[url].byHand |= 1 << Versions(version)
         if type.includesMemory { held[url].memory[variant.number] |= 1 << Versions(version) }
@@ -130,7 +131,7 @@ final class ReferenceModel: @unchecked Sendable {
         spread(url)
     }
 
-    /// What was there is gone, but for what loads under way bring back.
+    /// The entry is gone, except for what running loads store again.
     func noteRemoved(_ url: Int, _ variant: ModelVariant, _ type: ImageCacheType) {
         if type.includesMemory {
             held[url].memory[variant.number] = 0
@@ -144,7 +145,7 @@ final class ReferenceModel: @unchecked Sendable {
         spread(url)
     }
 
-    /// Everything is gone, but for what loads under way bring back.
+    /// Everything is gone, except for what running loads store again.
     func noteCleared(_ type: ImageCacheType) {
         for (url, held) in held.enumerated() {
             for variant in 0..<ModelVariant.count {
@@ -163,22 +164,22 @@ final class ReferenceModel: @unchecked Sendable {
         }
     }
 
-    /// Somebody else stores or removes something of a URL.
+    /// Another caller stores or removes something of a URL.
     func disturb(_ url: Int) {
         for load in running where load.spec.url == url { load.isDisturbed = true }
     }
 
-    /// A level is given something: it must be what the key stands for, and nothing that is gone.
-    func noteStore(_ picture: ModelPicture, _ key: String, toMemory: Bool) {
-        note(toMemory ? .toMemory : .toDisk, picture.url, picture.version)
+    /// A level stores an image: it must match the key, and not have been removed.
+    func noteStore(_ image: ModelImage, _ key: String, toMemory: Bool) {
+        note(toMemory ? .toMemory : .toDisk, image.url, image.version)
         guard let place = ModelKeys.place(of: key) else { return fail("stored under an unknown key: \(key)") }
         let level = toMemory ? "memory" : "disk"
-        guard picture.url == place.url, place.variant.fits(picture, allowsLimit: toMemory) else {
-            return fail("\(picture) is stored to \(level) under \(key)")
+        guard image.url == place.url, place.variant.fits(image, allowsLimit: toMemory) else {
+            return fail("\(image) is stored to \(level) under \(key)")
         }
         let versions = toMemory ? held[place.url].memory : held[place.url].disk
-        if !versions[place.variant.number].has(picture.version) {
-            fail("\(picture) is stored to \(level) under \(key) after it is gone")
+        if !versions[place.variant.number].has(image.version) {
+            fail("\(image) is stored to \(level) under \(key) after it is gone")
         }
     }
 
@@ -188,7 +189,7 @@ final class ReferenceModel: @unchecked Sendable {
     func begin(_ spec: ModelOperation.Load, isPrefetch: Bool = false) -> ModelLoad {
         loadCount += 1
         let load = ModelLoad(loadCount, spec, isPrefetch: isPrefetch)
-        // It may join what is under way.
+        // It may join running work.
         for other in running where other.spec.url == spec.url {
             load.answered |= other.answered
             load.troubles.formUnion(other.troubles)
@@ -210,7 +211,7 @@ final class ReferenceModel: @unchecked Sendable {
     func end(_ load: ModelLoad) {
         guard running.contains(where: { $0 === load }) else { return }
         running.removeAll { $0 === load }
-        // Its work may have succeeded before the end, which waits for what is stored.
+        // Its work may have succeeded before the end, which waits for the stores.
         let mayForget = load.spec.options.contains(.retryFailed)
         if mayForget, held[load.spec.url].failed == .yes { held[load.spec.url].failed = .perhaps }
     }
@@ -228,7 +229,7 @@ final class ReferenceModel: @unchecked Sendable {
         }
     }
 
-    /// Whether the manager's delegate allows a download.
+    /// Returns whether the manager's delegate allows a download.
     func mayDownload(_ url: Int) -> Bool {
         guard held[url].isRefused else { return true }
         hasRefusedOrFailed = true
@@ -236,12 +237,12 @@ final class ReferenceModel: @unchecked Sendable {
         return false
     }
 
-    /// The loader said that a URL is not to be tried again.
+    /// The loader reported that a URL must not be tried again.
     func noteBlocked(_ url: Int) {
         held[url].failed = mayForget(url) ? .perhaps : .yes
     }
 
-    /// Whether a load under way takes a URL off the list of those that failed when it succeeds.
+    /// Returns whether a running load takes a URL off the list of failed ones when it succeeds.
     func mayForget(_ url: Int) -> Bool {
         running.contains { $0.spec.url == url && $0.spec.options.contains(.retryFailed) }
     }

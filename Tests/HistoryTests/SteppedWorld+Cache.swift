@@ -3,7 +3,7 @@ import TestSupport
 import WebImage
 
 extension SteppedWorld {
-    /// Does what is done to the cache itself.
+    /// Executes operations on the cache itself.
     func performOnCache(_ operation: ModelOperation) {
         switch operation {
         case .remove(let url, let variant, let type):
@@ -50,14 +50,14 @@ extension SteppedWorld {
         request.coder = coder
         cache.store(request, completion: expectCall())
         guard withData, type.includesDisk, setup.isRoomy else { return }
-        if cache.diskData(forKey: request.key) != picture.data { model.fail("what is stored is not found at once") }
+        if cache.diskData(forKey: request.key) != picture.data { model.fail("a stored image is not found at once") }
     }
 
     private func storeBytes(_ url: Int, _ isBad: Bool, _ waits: Bool) {
-        let picture = ModelPicture(url: url, version: model.newVersion(url))
+        let picture = ModelImage(url: url, version: model.newVersion(url))
         model.held[url].isOnDisk[0] = nil
         if isBad { model.held[url].isBad = true } else { model.noteStored(url, .original, picture.version, .disk) }
-        let data = isBad ? ModelPicture.badData(url) : picture.data
+        let data = isBad ? ModelImage.badData(url) : picture.data
         let key = ModelKeys.key(url, .original)
         if waits { return cache.storeDataToDisk(data, forKey: key) }
         var request = ImageStoreRequest(key: key, data: data)
@@ -66,7 +66,7 @@ extension SteppedWorld {
     }
 
     private func query(_ url: Int, _ variant: ModelVariant, _ options: WebImageOptions, _ cancels: Bool) {
-        // What lies on disk gets into memory.
+        // A disk entry gets into memory.
         model.held[url].queryCounts[variant.number] += 1
         model.held[url].queryCount += 1
         model.spread(url)
@@ -80,13 +80,13 @@ extension SteppedWorld {
             model.held[url].queryCounts[variant.number] -= 1
             model.held[url].queryCount -= 1
             guard let image = result.image else { return }
-            let picture = ModelPicture(image)
+            let picture = ModelImage(image)
             model.note(.found, picture.url, picture.version)
             guard picture.url == url, variant.fits(picture, allowsLimit: true) else {
                 return model.fail("a query of \(url) \(variant) finds \(picture)")
             }
-            guard let data = result.data, let stored = ModelPicture(data) else { return }
-            // What callers store at one level alone need not go with what is at the other, nor with bytes that were kept.
+            guard let data = result.data, let stored = ModelImage(data) else { return }
+            // An image stored by a caller at only one level need not match the other level, nor bytes that were kept.
             let isTheirs = setup.keepsExisting || [picture, stored].contains { model.held[url].byHand.has($0.version) }
             if stored.url != url || stored.version != picture.version && !isTheirs {
                 model.fail("a query of \(url) finds \(picture) with the bytes of \(stored)")

@@ -6,7 +6,8 @@ import WebImage
 @testable import WebImageLoading
 
 extension ModelOperation {
-    /// Whether it can be done while a job is held up: not what waits for the end of jobs.
+    /// A Boolean value that indicates whether it can be done while a job is interrupted: not for operations that wait
+    /// for the end of jobs.
     var canBeNested: Bool {
         switch self {
         case .removeAndWait, .settle, .drain: false
@@ -56,7 +57,7 @@ extension SteppedWorld {
         loads.append(load)
         load.isBlocked = isFailed(spec.url) && !spec.options.contains(.retryFailed)
         var context = context { spec.variant.apply(to: &$0) { [unowned stepper] in stepper.pause() } }
-        if spec.isLimited { context.scaleDownLimitBytes = ModelPicture.byteLimit }
+        if spec.isLimited { context.scaleDownLimitBytes = ModelImage.byteLimit }
         (context.queryCacheType, context.storeCacheType) = (spec.query, spec.store)
         (context.originalQueryCacheType, context.originalStoreCacheType) = (spec.originalQuery, spec.originalStore)
         let hear: @Sendable (LoadProgress) -> Void = { [unowned model] in model.noteProgress($0, of: load) }
@@ -95,7 +96,7 @@ extension SteppedWorld {
         if !spec.isDropped, load.finalCount == 0 { load.operation = operation }
     }
 
-    /// Whether a URL counts as failed, which must be as the model has it.
+    /// Returns whether a URL counts as failed, which must match the model.
     private func isFailed(_ url: Int) -> Bool {
         let isFailed = manager.isFailed(ModelKeys.urls[url])
         if model.mayForget(url), model.held[url].failed == .yes { model.held[url].failed = .perhaps }
@@ -105,7 +106,7 @@ extension SteppedWorld {
         return isFailed
     }
 
-    /// A load that waits for what it stores must find it stored.
+    /// A load that waits for its stores must find the image stored.
     private func checkWritten(_ result: Result<WebImageResult, WebImageError>, _ load: ModelLoad) {
         guard setup.isRoomy, load.spec.options.contains(.waitStoreCache), load.isPlain, !load.isDisturbed,
             !load.spec.isLimited, case .success(let result) = result, result.isFinal, result.cacheType == .none
@@ -114,7 +115,7 @@ extension SteppedWorld {
         if disk.content(forKey: key) == nil { model.fail("load \(load.number) ends before it is stored") }
     }
 
-    /// The loads that can still be told something, the youngest first.
+    /// The loads that may still get calls, the youngest first.
     private func held(_ number: Int) -> ModelLoad? {
         let held = loads.filter { $0.operation != nil && $0.finalCount == 0 }
         return held.isEmpty ? nil : held[held.count - 1 - number % held.count]
@@ -125,14 +126,14 @@ extension SteppedWorld {
         let isRunning = operation.isRunning
         if isRunning { load.isCancelled = true }
         operation.cancel()
-        if !operation.isFinished { model.fail("load \(load.number) goes on after its cancel") }
+        if !operation.isFinished { model.fail("load \(load.number) continues after its cancellation") }
         let isUncertain = load.mayBeCancelled
         if !isUncertain, operation.isCancelled != load.isCancelled {
             model.fail("load \(load.number) does not know of its cancel")
         }
-        // The completion of an interim result may be under way: then the end follows it.
+        // The completion of an interim result may be running: then the end follows it.
         let isDelivered = load.finalCount == 1 || stepper.depth > 0
-        if isRunning, !isDelivered { model.fail("load \(load.number) is not told at once that it is cancelled") }
+        if isRunning, !isDelivered { model.fail("load \(load.number) is not notified at once of its cancellation") }
     }
 
     private func setPriority(_ number: Int, _ priority: LoadPriority) {
@@ -147,7 +148,7 @@ extension SteppedWorld {
         for list in lists where list.completions.isEmpty { list.mayMiss = true }
         manager.cancelAll()
         for load in running where load.operation?.isFinished == false {
-            model.fail("load \(load.number) goes on after all were cancelled")
+            model.fail("load \(load.number) continues after all were cancelled")
         }
     }
 

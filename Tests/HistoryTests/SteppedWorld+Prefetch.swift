@@ -44,13 +44,13 @@ extension SteppedWorld {
 
 /// A list of the prefetcher.
 final class ModelList: @unchecked Sendable {
-    // Sendable because it is touched only by the thread that steps the world.
+    // Sendable because only the thread that steps the world uses it.
     let urls: [Int]
     var items: [ModelLoad] = []
     var token: WebImagePrefetchToken?
     var completions: [PrefetchProgress] = []
     var isCancelled = false
-    /// The highest number of pictures that may be missing.
+    /// The highest number of images that may be missing.
     var mayMiss = false
 
     init(_ urls: [Int]) { self.urls = urls }

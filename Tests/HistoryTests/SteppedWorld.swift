@@ -6,10 +6,10 @@ import WebImage
 @testable import WebImageCache
 @testable import WebImageLoading
 
-/// A manager, a cache and a prefetcher of the library on queues that are stepped, with a server, a disk and a clock of the
-/// model's. One thread does everything, in an order that follows from the history.
+/// A manager, a cache and a prefetcher of the library on stepped queues, with a server, a disk and a clock of the
+/// model. One thread does everything, in an order that the history determines.
 final class SteppedWorld: @unchecked Sendable {
-    // Sendable because it is touched only by the thread that steps it.
+    // Sendable because only the thread that steps it uses it.
     let history: ModelHistory
     let model: ReferenceModel
     let stepper: Stepper
@@ -24,7 +24,7 @@ final class SteppedWorld: @unchecked Sendable {
     let mutant: ModelMutant?
     private let delegate: ModelDelegate?
 
-    /// All loads, in the order they were begun.
+    /// All loads, in the order they were started.
     var loads: [ModelLoad] = []
     var lists: [ModelList] = []
     /// Queries of the cache, which nobody holds when they have ended.
@@ -44,12 +44,12 @@ final class SteppedWorld: @unchecked Sendable {
         memory = ModelMemory(model, mutant: mutant)
         disk = ModelDisk(model, stepper, clock: clock, mutant: mutant)
         server = ModelServer(setup, model, stepper, mutant: mutant)
-        coder = ModelCoder(mutates: mutant == .wrongPicture) { [unowned stepper] in stepper.pause() }
+        coder = ModelCoder(mutates: mutant == .wrongImage) { [unowned stepper] in stepper.pause() }
         cache = Self.makeCache(setup, memory, disk, stepper, clock)
         let pipeline = Pipeline(
             decodeQueue: stepper.coding,
             undecodedByteLimit: setup.undecodedByteLimit,
-            // What happens on other threads is no step.
+            // Events on other threads are not steps.
             progressQueue: .inline
         )
         manager = WebImageManager(cache: cache, loader: server, pipeline: pipeline, clock: clock)
@@ -106,7 +106,7 @@ final class SteppedWorld: @unchecked Sendable {
 
     // MARK: Running
 
-    /// Does all that the history says, lets everything come to its end, and says what went wrong.
+    /// Executes the history, lets everything come to its end, and returns the errors.
     @discardableResult
     func run() -> String? {
         while performNext(nested: false) { checkLimits() }
@@ -115,7 +115,8 @@ final class SteppedWorld: @unchecked Sendable {
         return model.failure
     }
 
-    /// Does the next operation; false when there is none, or when it cannot be done in the middle of something else.
+    /// Executes the next operation; false when there is none, or when it cannot be done in the middle of something
+    /// else.
     private func performNext(nested isNested: Bool) -> Bool {
         guard model.failure == nil, nextStep < history.steps.count else { return false }
         let step = history.steps[nextStep]
@@ -129,7 +130,7 @@ final class SteppedWorld: @unchecked Sendable {
         return true
     }
 
-    /// Lets the queues run empty, and sees what waits for the server.
+    /// Lets the queues run empty, and checks what waits for the server.
     func settle() {
         stepper.drain(withServer: false)
         model.checkQuiet(server.transfers)
@@ -147,14 +148,14 @@ final class SteppedWorld: @unchecked Sendable {
 
     // MARK: Checks
 
-    /// What callers have stored last, when nothing waits to be written any more.
+    /// The last stores of callers, when no write is pending any more.
     private func checkStored() {
         guard setup.isRoomy else { return }
         for url in 0..<setup.urlCount {
             for (variant, version) in model.held[url].isOnDisk.enumerated() {
                 guard let version else { continue }
                 let key = ModelKeys.keys[url][variant]
-                let found = disk.content(forKey: key).flatMap { ModelPicture($0.data) }
+                let found = disk.content(forKey: key).flatMap { ModelImage($0.data) }
                 if found?.version != version { model.fail("\(key) is not on disk as it was stored last") }
             }
         }
@@ -193,12 +194,12 @@ final class SteppedWorld: @unchecked Sendable {
         checkContents()
     }
 
-    /// What lies in the caches in the end.
+    /// The contents of the caches in the end.
     private func checkContents() {
         for key in disk.keys {
             guard let place = ModelKeys.place(of: key), let data = disk.content(forKey: key)?.data else { continue }
-            guard let picture = ModelPicture(data) else {
-                if !model.held[place.url].isBad { model.fail("what is no picture was stored under \(key)") }
+            guard let picture = ModelImage(data) else {
+                if !model.held[place.url].isBad { model.fail("bytes that are not an image were stored under \(key)") }
                 continue
             }
             model.noteStore(picture, key, toMemory: false)
@@ -206,7 +207,7 @@ final class SteppedWorld: @unchecked Sendable {
         for url in 0..<setup.urlCount {
             for variant in ModelVariant.all {
                 let key = ModelKeys.key(url, variant)
-                if let image = memory.image(forKey: key) { model.noteStore(ModelPicture(image), key, toMemory: true) }
+                if let image = memory.image(forKey: key) { model.noteStore(ModelImage(image), key, toMemory: true) }
             }
         }
     }
@@ -231,7 +232,7 @@ private final class ModelDelegate: WebImageManagerDelegate {
     }
 }
 
-/// A query of a cache: its token lives as long as somebody waits for it.
+/// A query of a cache: its token lives as long as a caller waits for it.
 struct ModelQuery {
     weak var token: ImageCacheToken?
 }

@@ -3,16 +3,16 @@ import WebImage
 
 @testable import WebImageSupport
 
-/// Runs the jobs of queues that have no threads, one at a time, in an order that follows from a seed.
+/// Runs the jobs of queues without threads, one at a time, in an order determined by a seed.
 ///
-/// As with threads, a job that has been taken from its queue is begun some time later, jobs of one queue overtake each other
-/// within its width, and a job can be held up in the middle while others run: where the doubles call ``pause()``.
+/// As with threads, a job taken from its queue begins some time later, jobs of one queue overtake each other within its
+/// width, and a job can be interrupted in the middle while others run: where the doubles call ``pause()``.
 final class Stepper: @unchecked Sendable {
-    // Sendable because it is touched only by the thread that steps it.
+    // Sendable because only the thread that steps it uses it.
 
-    /// Something else that has things to do, one at a time.
+    /// Another source of steps, one at a time.
     struct Source {
-        /// How many there are to choose from.
+        /// The number of possible choices.
         let count: () -> Int
         let perform: (Int) -> Void
     }
@@ -22,7 +22,7 @@ final class Stepper: @unchecked Sendable {
         var width: Int
         /// Taken and not begun.
         var taken: [@Sendable () -> Void] = []
-        /// Begun and held up.
+        /// Begun and interrupted.
         var heldUp = 0
         var canTake: Bool { taken.count + heldUp < width && queue.waitingCount > 0 }
     }
@@ -33,11 +33,11 @@ final class Stepper: @unchecked Sendable {
     private var lanes: [Lane]
     /// The transfers of the server.
     var server: Source?
-    /// Does the next thing that the callers do; false when there is none, or it cannot be done now.
+    /// Executes the callers' next operation; false when there is none, or it cannot be done now.
     var nextOperation: (() -> Bool)?
     var random: SeededGenerator
     private let pauseRate: Int
-    /// Jobs and operations that are under way, one within the other.
+    /// Running jobs and operations, nested.
     private(set) var depth = 0
     private(set) var stepCount = 0
 
@@ -51,7 +51,7 @@ final class Stepper: @unchecked Sendable {
         ]
     }
 
-    /// Does one thing; false when there is nothing to do.
+    /// Executes one step; false when there is nothing to do.
     func step(withServer: Bool = true) -> Bool {
         var count = withServer ? server?.count() ?? 0 : 0
         let serverCount = count
@@ -88,7 +88,7 @@ final class Stepper: @unchecked Sendable {
         lanes[lane].heldUp -= 1
     }
 
-    /// Does something as the threads of a queue do.
+    /// Executes a step as the threads of a queue do.
     func within(_ body: () -> Void) {
         depth += 1
         body()
@@ -103,7 +103,7 @@ final class Stepper: @unchecked Sendable {
         }
     }
 
-    /// Does all there is.
+    /// Executes all steps.
     func drain(withServer: Bool) {
         while step(withServer: withServer) {}
     }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import WebImage
 
-/// The model's server on threads of its own: answers as fast as it can, in whatever order.
+/// The model's server on its own threads: responds as fast as it can, in any order.
 final class StressServer: ImageLoading {
     struct Shelf {
         var version = 0
@@ -14,7 +14,7 @@ final class StressServer: ImageLoading {
     private let queue = WorkQueue(name: "model-server", width: 3)
     private let underWay = Lock(0)
 
-    /// A version of its own for something new.
+    /// A new version number.
     func newVersion(_ url: Int) -> Int {
         shelves.withLock { shelves in
             shelves[url].lastVersion += 1
@@ -29,7 +29,7 @@ final class StressServer: ImageLoading {
     }
     func setTrouble(_ url: Int, _ trouble: ModelOperation.Trouble) { shelves.withLock { $0[url].trouble = trouble } }
 
-    /// Transfers whose end has not been told.
+    /// Transfers whose end has not been reported.
     var transferCount: Int { underWay.withLock { $0 } }
 
     func canLoad(_ url: URL, options: WebImageOptions) -> Bool { true }
@@ -65,7 +65,7 @@ final class StressServer: ImageLoading {
         headers["ETag"] = "v\(shelf.version)"
         let response = HTTPResponse(url: request.url, statusCode: 200, headers: headers)
         switch shelf.trouble {
-        case .badBytes: return .success(LoadedImageData(data: ModelPicture.badData(url), response: response))
+        case .badBytes: return .success(LoadedImageData(data: ModelImage.badData(url), response: response))
         case .passing: return .failure(WebImageError(.networkConnectionLost, "lost"))
         case .gone: return .failure(WebImageError(.invalidDownloadStatusCode, "gone", statusCode: 404))
         case .none: break
@@ -73,8 +73,8 @@ final class StressServer: ImageLoading {
         guard request.additionalHeaders["If-None-Match"] != headers["ETag"] else {
             return .failure(WebImageError(.cacheNotModified, "nothing newer", statusCode: 304))
         }
-        let picture = ModelPicture(url: url, version: shelf.version)
-        return .success(LoadedImageData(data: picture.data, response: response))
+        let image = ModelImage(url: url, version: shelf.version)
+        return .success(LoadedImageData(data: image.data, response: response))
     }
 
     private final class Transfer: ImageLoaderOperation {

@@ -6,9 +6,9 @@ import WebImage
 @testable import WebImageCache
 @testable import WebImageLoading
 
-/// The library as it is, with threads, memory and files, and callers on several threads who do what a history says.
+/// The library as it is, with threads, memory and files, and callers on several threads that execute a history.
 final class StressWorld: Sendable {
-    /// What became of a load.
+    /// The outcome of a load.
     final class Load: Sendable {
         struct State {
             var interimCount = 0
@@ -21,7 +21,7 @@ final class StressWorld: Sendable {
         let state = Lock(State())
         init(_ spec: ModelOperation.Load) { self.spec = spec }
 
-        /// Whether all that will be delivered has been, as far as one can know.
+        /// A Boolean value that indicates whether all deliveries have been made, as far as one can know.
         var isOver: Bool {
             state.withLock { $0.hasEnded && $0.finalCount + $0.interimCount > 0 }
         }
@@ -35,7 +35,7 @@ final class StressWorld: Sendable {
         var prefetches: [PrefetchProgress] = []
         var calls = 0
         var expectedCalls = 0
-        /// Whether the limits were changed since somebody asked.
+        /// A Boolean value that indicates whether the limits were changed since the last check.
         var hasNewLimit = false
         var complaints: [String] = []
     }
@@ -74,7 +74,7 @@ final class StressWorld: Sendable {
 
     func complain(_ text: String) { callers.withLock { $0.complaints.append("seed \(history.seed): \(text)") } }
 
-    /// Does every `count`-th operation of a part of the history, from the `first` of it on.
+    /// Executes every `count`-th operation of a part of the history, from the `first` of it on.
     func perform(_ steps: ArraySlice<ModelStep>, from first: Int, every count: Int) {
         for index in stride(from: steps.startIndex + first, to: steps.endIndex, by: count) {
             perform(steps[index].operation)
@@ -126,8 +126,8 @@ final class StressWorld: Sendable {
             (request.cacheType, request.coder) = (type, coder)
             cache.store(request, completion: expectCall())
         case .storeBytes(let url, let isBad, let waits):
-            let picture = ModelPicture(url: url, version: server.newVersion(url))
-            let data = isBad ? ModelPicture.badData(url) : picture.data
+            let picture = ModelImage(url: url, version: server.newVersion(url))
+            let data = isBad ? ModelImage.badData(url) : picture.data
             let key = ModelKeys.key(url, .original)
             if waits { return cache.storeDataToDisk(data, forKey: key) }
             var request = ImageStoreRequest(key: key, data: data)
@@ -153,7 +153,7 @@ final class StressWorld: Sendable {
         context.callbackQueue = spec.isDropped ? .global : .inline
         context.imageCoder = coder
         spec.variant.apply(to: &context) {}
-        if spec.isLimited { context.scaleDownLimitBytes = ModelPicture.byteLimit }
+        if spec.isLimited { context.scaleDownLimitBytes = ModelImage.byteLimit }
         (context.queryCacheType, context.storeCacheType) = (spec.query, spec.store)
         (context.originalQueryCacheType, context.originalStoreCacheType) = (spec.originalQuery, spec.originalStore)
         let ignore: @Sendable (LoadProgress) -> Void = { _ in }
@@ -178,13 +178,13 @@ final class StressWorld: Sendable {
 
     private func note(_ result: Result<WebImageResult, WebImageError>, of load: Load) {
         if case .success(let result) = result {
-            check(ModelPicture(result.image), load.spec.url, load.spec.variant, allowsLimit: load.spec.isLimited)
+            check(ModelImage(result.image), load.spec.url, load.spec.variant, allowsLimit: load.spec.isLimited)
             if !result.isFinal { return load.state.withLock { $0.interimCount += 1 } }
         }
         load.state.withLock { $0.finalCount += 1 }
     }
 
-    func check(_ picture: ModelPicture, _ url: Int, _ variant: ModelVariant, allowsLimit: Bool) {
+    func check(_ picture: ModelImage, _ url: Int, _ variant: ModelVariant, allowsLimit: Bool) {
         guard picture.url == url, variant.fits(picture, allowsLimit: allowsLimit),
             picture.version <= server.lastVersion(url)
         else { return complain("\(picture) for \(url) \(variant)") }
@@ -205,7 +205,7 @@ final class StressWorld: Sendable {
         let key = ModelKeys.key(url, variant)
         let token = cache.queryImage(forKey: key, options: options, context: context) { [self] result in
             call()
-            if let image = result.image { check(ModelPicture(image), url, variant, allowsLimit: true) }
+            if let image = result.image { check(ModelImage(image), url, variant, allowsLimit: true) }
         }
         callers.withLock { $0.queries.append(ModelQuery(token: token)) }
         if cancels { token.cancel() }

@@ -40,7 +40,7 @@ package struct RetryHarness {
 }
 
 extension WebImageDownloader {
-    /// A downloader whose callers hear of progress at once, and share with nobody else's.
+    /// A downloader whose callers get progress at once, and share with no other test's.
     package convenience init(config: WebImageDownloaderConfig = .default, transport: FakeTransport) {
         self.init(core: DownloaderCore(config: config, transport: transport), pipeline: .prompt)
     }
@@ -81,7 +81,7 @@ extension WebImageDownloader {
         )
     }
 
-    /// What a download with a context ends with.
+    /// Returns the result of a download with a context.
     package func end(_ url: URL, context: WebImageContext) async -> Recorder {
         let recorder = Recorder()
         start(url, recorder, context: context)
@@ -91,11 +91,11 @@ extension WebImageDownloader {
 }
 
 extension Pipeline {
-    /// A pipeline that calls progress closures on the thread that finds out about progress.
+    /// A pipeline that calls progress closures on the thread that reports progress.
     package static var prompt: Pipeline { Pipeline(progressQueue: .inline) }
 }
 
-/// The error a download ends with; nil when it does not fail.
+/// Returns the error of a download; nil when it does not fail.
 package func downloadError(
     _ downloader: WebImageDownloader,
     _ url: URL,

@@ -2,7 +2,7 @@ package import FoundationEssentials
 package import TestSupport
 package import WebImageLoading
 
-/// The library's own parts together, on a loopback server and a cache directory of their own.
+/// The library's own parts together, on a loopback server and a separate cache directory.
 package struct EndToEndHarness {
     package let directory = TemporaryDirectory()
     package let cache: ImageCache
@@ -26,7 +26,7 @@ package struct EndToEndHarness {
         )
     }
 
-    /// The error that loading a path ends with; nil if it succeeds.
+    /// Returns the error of loading a path; nil if it succeeds.
     package func error(_ path: String, options: WebImageOptions = []) async -> WebImageError? {
         await error(server.url(path), options: options)
     }
@@ -42,7 +42,7 @@ package struct EndToEndHarness {
 }
 
 extension WebImageDownloaderConfig {
-    /// Short times, so that a test of a bad server ends soon.
+    /// Short timeouts, so that a test of a bad server ends soon.
     package static var impatient: WebImageDownloaderConfig {
         var config = WebImageDownloaderConfig()
         config.downloadTimeout = 0.4

@@ -2,8 +2,8 @@ package import FoundationEssentials
 package import WebImageLoading
 
 extension WebImageManager {
-    /// Loads an image, and says when nothing follows: before the last call of the completion, and after the interim result that turned out
-    /// to be the last.
+    /// Loads an image, and reports when nothing follows: before the last call of the completion, and after the interim
+    /// result that turned out to be the last.
     @discardableResult
     package func loadImage(
         with url: URL?,
@@ -26,7 +26,7 @@ extension WebImageManager {
 }
 
 extension WebImageLoadEvent.Kind {
-    /// Whether nothing comes after it.
+    /// A Boolean value that indicates whether nothing follows.
     package var isEnd: Bool {
         switch self {
         case .delivered, .cancelled, .failed: true

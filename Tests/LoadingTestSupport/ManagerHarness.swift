@@ -2,7 +2,7 @@ package import FoundationEssentials
 package import ModelTestSupport
 package import WebImageLoading
 
-/// A manager on fakes, with everything that a test looks at.
+/// A manager on fakes, with all objects that a test checks.
 package struct ManagerHarness {
     package let cache = FakeCache()
     package let coder = PlainCoder()
@@ -41,7 +41,7 @@ package struct ManagerHarness {
         context { $0.thumbnailPixelSize = ImageSize(width: side, height: side) }
     }
 
-    /// Starts a load and returns what it will end with.
+    /// Starts a load and returns its future result.
     package func start(
         _ url: URL? = nil,
         options: WebImageOptions = [],
@@ -60,8 +60,8 @@ package struct ManagerHarness {
 }
 
 extension Pipeline {
-    /// Whether everything is given back within seconds of the last completion: completions are called before the threads
-    /// that call them have let go of what they hold.
+    /// Returns whether everything is released within seconds of the last completion: completions are called before the
+    /// calling threads have released their objects.
     package func becomesIdle() async -> Bool {
         let deadline = ContinuousClock.now + .seconds(20)
         while runningCount > 0 || waitingCount > 0 || gate.reservedByteCount > 0 {
@@ -72,7 +72,7 @@ extension Pipeline {
     }
 }
 
-/// What a load ended with, and how often.
+/// The results of a load, and their number.
 package final class Outcome: Sendable {
     private let list = Lock<[Result<WebImageResult, WebImageError>]>([])
     private let counter = EventCounter()
@@ -84,16 +84,16 @@ package final class Outcome: Sendable {
         counter.signal()
     }
 
-    /// How often the completion has been called.
+    /// The number of calls of the completion.
     package var count: Int { list.withLock { $0.count } }
 
-    /// All results, waiting for the first so many.
+    /// All results, after waiting for this many.
     package func values(_ count: Int) async -> [Result<WebImageResult, WebImageError>] {
         await counter.wait(for: count)
         return list.withLock { $0 }
     }
 
-    /// The first result, waiting for it.
+    /// The first result, after waiting for it.
     package func value() async -> Result<WebImageResult, WebImageError> {
         await counter.wait(for: 1)
         return list.withLock { $0[0] }

@@ -2,21 +2,21 @@ package import FoundationEssentials
 package import ModelTestSupport
 package import WebImageLoading
 
-/// A loader that answers as a server with one picture does.
+/// A loader that responds like a server with one image.
 package final class FakeServer: ImageLoading {
     package struct Content {
         package var text = "old"
         package var etag: String?
         package var lastModified: String?
-        /// What a 304 says, in place of the validators that the picture has.
+        /// The validators of a 304, if not those of the image.
         package var renewed = HTTPHeaders()
-        /// What a 200 says beside the validators.
+        /// The fields of a 200 besides the validators.
         package var headers = HTTPHeaders()
-        /// In place of a picture.
+        /// Replaces the image.
         package var status: Int?
         package var error: WebImageError?
         package var serves = true
-        /// Answers wait until they are let go.
+        /// Responses wait until they are released.
         package var isHeld = false
         package var loads: [FakeLoader.Load] = []
         fileprivate var held: [FakeLoader.Load] = []
@@ -33,7 +33,7 @@ package final class FakeServer: ImageLoading {
 
     package func edit<Result>(_ body: (inout Content) -> Result) -> Result { content.withLock(body) }
 
-    /// Another picture, with another validator if it has one.
+    /// Replaces the image, with another validator if it has one.
     package func publish(_ text: String, etag: String? = nil) { edit { ($0.text, $0.etag) = (text, etag) } }
 
     package var requests: [ImageLoadRequest] { edit { $0.loads.map(\.request) } }
@@ -48,7 +48,7 @@ package final class FakeServer: ImageLoading {
         for load in held { load.answer(answer(to: load.request)) }
     }
 
-    /// Takes what is held, to be let go by the call with what the server would say now.
+    /// Takes the held responses. The returned closure sends them with the server's state at the time of this call.
     package func takeHeldAnswers() -> @Sendable () -> Void {
         let held = edit { content in
             defer { content.held = [] }
@@ -105,7 +105,7 @@ package final class FakeServer: ImageLoading {
     }
 }
 
-/// What one load delivered.
+/// The deliveries of one load.
 package final class Deliveries: Sendable {
     private let list = Lock<[Result<WebImageResult, WebImageError>]>([])
     private let called = EventCounter()
@@ -124,7 +124,7 @@ package final class Deliveries: Sendable {
 
     package func wait(for count: Int) async { await called.wait(for: count) }
 
-    /// Everything, once the load has ended and at least `count` results have come.
+    /// All results, once the load has ended and at least `count` have been delivered.
     package func all(atLeast count: Int) async -> [Result<WebImageResult, WebImageError>] {
         await called.wait(for: count)
         await ended.wait(for: 1)
@@ -142,7 +142,7 @@ package final class Deliveries: Sendable {
     }
 }
 
-/// A manager on a fake cache and a server with one picture.
+/// A manager on a fake cache and a server with one image.
 package struct RefreshHarness {
     package let cache: any ImageCaching
     package let coder = PlainCoder()
@@ -165,7 +165,7 @@ package struct RefreshHarness {
     package var fake: FakeCache { cache as! FakeCache }
     package var disk: [String: CachedImageData] { fake.edit { $0.disk } }
 
-    /// What lies with the entry to ask the server with.
+    /// The entry's validators for a request to the server.
     package var validators: CacheValidators? {
         let stored = disk[key]?.validators
         return CacheValidators(

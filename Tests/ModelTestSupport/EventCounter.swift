@@ -30,8 +30,8 @@ package final class EventCounter: Sendable {
         for waiter in ready.values { waiter.continuation.resume(returning: true) }
     }
 
-    /// Returns when `count` events have come. When the task is cancelled before, which is what the end of a test's time does, that
-    /// is an issue: a test that waits in vain fails, and does not stop all others.
+    /// Returns when `count` events have occurred. If the task is cancelled before, as by a test's time limit, that is
+    /// an issue: a test that waits in vain fails, and does not stop all others.
     package func wait(
         for count: Int,
         fileID: String = #fileID,

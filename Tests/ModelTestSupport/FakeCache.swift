@@ -1,7 +1,7 @@
 import FoundationEssentials
 package import WebImageModel
 
-/// A cache of two dictionaries that counts what is done to it.
+/// A cache of two dictionaries that counts its calls.
 package final class FakeCache: ImageCaching {
     package struct Content {
         package var memory: [String: Image] = [:]

@@ -3,7 +3,7 @@ package import WebImageModel
 
 /// A coder of a format made up for tests: the letters "FAKE", then one byte each for width, height, frames and alpha.
 ///
-/// The pixels all have the same value. It counts its calls, and waits in them when it is told to.
+/// The pixels all have the same value. It counts its calls, and waits in them on request.
 package final class FakeCoder: ImageCoder {
     package struct State {
         package var decodes: [ImageDecodeOptions] = []

@@ -34,10 +34,10 @@ package final class FakeLoader: ImageLoading {
 
         package func setPriority(_ priority: LoadPriority) { state.withLock { $0.priority = priority } }
 
-        /// Whether it gets this priority within seconds: the thread that begins a load hands on later what it heard meanwhile.
+        /// Returns whether it gets this priority within seconds: the thread that starts a load forwards later changes.
         package func becomes(_ priority: LoadPriority) async -> Bool { await becomes { $0.priority == priority } }
 
-        /// Whether it is cancelled within seconds.
+        /// Returns whether it is cancelled within seconds.
         package func becomesCancelled() async -> Bool { await becomes { $0.isCancelled } }
 
         private func becomes(_ condition: (Load) -> Bool) async -> Bool {

@@ -1,9 +1,9 @@
 package import FoundationEssentials
 package import WebImageModel
 
-/// A coder that decodes while bytes arrive: pictures are any bytes that begin with "grow", and previews are as many pixels wide as
-/// there are bytes. What contains "bad" is no picture, what contains "once" only when it is decoded at once, and what contains
-/// "turn" lies on its side. Headers say 4 by 2 pixels.
+/// A coder that decodes incrementally: images are any bytes that begin with "grow", and previews are as many pixels
+/// wide as there are bytes. Bytes with "bad" are not an image, those with "once" only when decoded at once, and those
+/// with "turn" are rotated. Headers say 4 by 2 pixels.
 package final class GrowingCoder: ProgressiveImageCoder {
     package struct Log {
         package var updates: [(byteCount: Int, isFinished: Bool)] = []
@@ -14,7 +14,7 @@ package final class GrowingCoder: ProgressiveImageCoder {
 
     private let entries = Lock(Log())
     private let plain = PlainCoder()
-    /// What a preview costs beside a step of decoding, told by way of the clock.
+    /// The time of a preview and of a decoding step, simulated by the clock.
     private let onPreview: @Sendable () -> Void
 
     package init(onPreview: @escaping @Sendable () -> Void = {}) { self.onPreview = onPreview }
@@ -84,7 +84,7 @@ package final class GrowingCoder: ProgressiveImageCoder {
 }
 
 extension Data {
-    /// Where bytes occur.
+    /// Returns where bytes occur.
     fileprivate func range(of other: Data) -> Range<Int>? {
         guard count >= other.count else { return nil }
         for start in 0...(count - other.count) where dropFirst(start).starts(with: other) {

@@ -14,9 +14,9 @@ package final class ManualDelays: Sendable {
 
     package init() {}
 
-    /// Those that wait.
+    /// The waiting ones.
     package var count: Int { state.withLock { $0.pending.count } }
-    /// All that were asked for so far, in seconds.
+    /// All requested delays so far, in seconds.
     package var asked: [Double] { state.withLock { $0.asked } }
 
     package var source: DelaySource {
@@ -32,7 +32,7 @@ package final class ManualDelays: Sendable {
         }
     }
 
-    /// Lets time pass; what is due is run.
+    /// Lets time pass, and runs the calls that are due.
     package func advance(_ seconds: Double) {
         clock.advance(seconds)
         let now = clock.source.monotonicNanoseconds()
@@ -44,7 +44,7 @@ package final class ManualDelays: Sendable {
         for item in due { item.body() }
     }
 
-    /// Runs everything that waits, however long that would take. Without any, no time passes.
+    /// Runs all waiting calls, however long that would take. Without any, no time passes.
     package func runAll() {
         guard let last = state.withLock({ $0.pending.values.map(\.due).max() }) else { return }
         let now = clock.source.monotonicNanoseconds()

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 package import WebImageModel
 
-/// An animation of 2 × 2 frames whose scale tells their number, and which counts what is asked of it.
+/// An animation of 2 × 2 frames whose scale gives their number, and which counts its calls.
 package final class NumberedAnimation: AnimatedImageProvider {
     package let frameCount: Int
     package let loopCount: Int
@@ -12,7 +12,7 @@ package final class NumberedAnimation: AnimatedImageProvider {
         (frameCount, loopCount, self.bad) = (count, loops, bad)
     }
 
-    /// Frames that were decoded, in order.
+    /// Decoded frames, in order.
     package var requests: [Int] { log.withLock { $0.frames } }
     package var releaseCount: Int { log.withLock { $0.releases } }
     package var animatedImageData: Data? { nil }

@@ -1,8 +1,8 @@
 package import FoundationEssentials
 package import WebImageModel
 
-/// A coder whose pictures are their bytes: any data that does not start with "bad" is a picture of 4 × 2 pixels, or of the
-/// thumbnail size that was asked for.
+/// A coder whose images are their bytes: any data that does not start with "bad" is an image of 4 × 2 pixels, or of the
+/// requested thumbnail size.
 package final class PlainCoder: ImageCoder {
     private let log = Lock<[ImageDecodeOptions]>([])
 

@@ -1,9 +1,9 @@
 package import FoundationEssentials
 package import WebImageModel
 
-/// Validators with records, each of a number that is everywhere in it, so that a mixture of two is found.
+/// Validators with records, each of a number that is everywhere in it, so that a mixture of two is detected.
 package enum StoredRecords {
-    /// - Parameter padding: bytes of a field that nobody reads.
+    /// - Parameter padding: Bytes of a field that nobody reads.
     package static func record(_ number: Int, padding: Int = 0) -> HTTPCacheRecord {
         HTTPCacheRecord(
             statusCode: 200,
@@ -22,7 +22,7 @@ package enum StoredRecords {
         CacheValidators(record: record(number, padding: padding))
     }
 
-    /// The number of validators that are those of a number, whole.
+    /// Returns the number that all the validators are of.
     package static func number(of validators: CacheValidators?) -> Int? {
         guard let validators, let etag = validators.etag, let number = Int(etag.dropFirst().dropLast()) else {
             return nil

@@ -1,10 +1,10 @@
 package import Testing
 
-/// What `Scripts/test` runs again in a sanitized build: suites with these tags. It leaves files without them out of that build, because building
-/// takes most of the time.
+/// Tags of suites that `Scripts/test` runs again in a sanitized build. It leaves files without them out of that build,
+/// because building takes most of the time.
 extension Tag {
-    /// Several threads meet in it.
+    /// It uses several threads.
     @Tag package static var threadSanitizer: Self
-    /// It gives memory to C.
+    /// It passes memory to C.
     @Tag package static var addressSanitizer: Self
 }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 package import WebImageModel
 
-/// Suspends until a callback of any kind comes; nil after 20 seconds.
+/// Suspends until a callback of any kind; nil after 20 seconds.
 package func wait<Value: Sendable>(
     isolation: isolated (any Actor)? = #isolation,
     _ body: (@escaping @Sendable (Value) -> Void) -> Void
@@ -17,8 +17,7 @@ extension Latch {
     package func opens(seconds: Double = 20) async -> Bool { await valueOnThread { self.wait(seconds: seconds) } }
 }
 
-/// Lets others go on while `condition` holds. When the task is cancelled meanwhile, which is what the end of a test's time does, that is
-/// an issue.
+/// Yields while `condition` holds. If the task is cancelled meanwhile, as by a test's time limit, that is an issue.
 package func wait(
     while condition: @autoclosure () -> Bool,
     fileID: String = #fileID,
@@ -37,7 +36,7 @@ package func wait(
     }
 }
 
-/// Counts down; true when that makes it zero.
+/// Counts down; returns true when the count becomes zero.
 package func countDown(_ counter: Lock<Int>) -> Bool {
     counter.withLock { count in
         count -= 1
@@ -45,7 +44,7 @@ package func countDown(_ counter: Lock<Int>) -> Bool {
     }
 }
 
-/// Suspends until something is so that nobody tells of; false after 30 seconds.
+/// Suspends until a condition without a notification holds; false after 30 seconds.
 package func becomes(_ condition: () -> Bool) async -> Bool {
     let deadline = ContinuousClock.now + .seconds(30)
     while !condition() {
@@ -56,6 +55,6 @@ package func becomes(_ condition: () -> Bool) async -> Bool {
 }
 
 extension WorkQueue {
-    /// Runs the jobs of a stepped queue on the calling thread, those that come meanwhile included.
+    /// Runs the jobs of a stepped queue on the calling thread, including those added meanwhile.
     package func runAll() { while let job = takeNext() { job() } }
 }

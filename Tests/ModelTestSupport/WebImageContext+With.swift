@@ -1,7 +1,7 @@
 package import WebImageModel
 
 extension WebImageContext {
-    /// A context with what `change` sets.
+    /// A context with the changes of `change`.
     package static func with(_ change: (inout WebImageContext) -> Void) -> WebImageContext {
         var context = WebImageContext()
         change(&context)

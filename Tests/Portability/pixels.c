@@ -1,5 +1,5 @@
 // Runs the pixel code on numbers that are the same everywhere and prints a hash of each result: Scripts/portability compares what two
-// processors print. Lengths are odd, so that vectors have a rest.
+// processors print. Lengths are odd, so that vectors have a remainder.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

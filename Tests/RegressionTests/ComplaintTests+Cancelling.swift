@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageLoading
 
-/// A loader that goes on with what was cancelled.
+/// A loader that ignores cancellation.
 private final class RudeLoader: ImageLoading {
     private final class Operation: ImageLoaderOperation {
         private let flag = Lock(false)
@@ -38,8 +38,8 @@ private final class RudeLoader: ImageLoading {
 }
 
 extension ComplaintTests {
-    @Test func `Complaint 7: a cancelled load never delivers a picture afterwards`() async throws {
-        // The bytes of a picture are its URL.
+    @Test func `Complaint 7: a cancelled load never delivers an image afterwards`() async throws {
+        // The bytes of an image are its URL.
         let harness = ManagerHarness { .success($0.absoluteString) }
         struct Binding: Sendable {
             let url: URL
@@ -47,7 +47,7 @@ extension ComplaintTests {
             let outcome: Outcome
             let wasAnsweredAtCancel: Bool?
         }
-        // Cells of a list that is scrolled to and fro.
+        // Cells of a list that is scrolled back and forth.
         let slots = await withTaskGroup(of: [Binding].self) { group in
             for slot in 0..<20 {
                 group.addTask {
@@ -86,7 +86,7 @@ extension ComplaintTests {
                 if binding.operation.isCancelled {
                     cancelled += 1
                     #expect(throws: WebImageError.cancelled(binding.url)) { try result.get() }
-                    #expect(binding.wasAnsweredAtCancel == true, "told when it was cancelled, and not later")
+                    #expect(binding.wasAnsweredAtCancel == true, "called at the cancellation, and not later")
                 } else {
                     let data = try result.get().data
                     #expect(data == nil || data == Data(binding.url.absoluteString.utf8))
@@ -103,7 +103,7 @@ extension ComplaintTests {
         let log = Lock<[String]>([])
         @Sendable func say(_ text: String) { log.withLock { $0.append(text) } }
         let harness = ManagerHarness()
-        // As views do it on the main queue.
+        // As views do on the main queue.
         let queue = SerialQueue()
         let context = harness.context { $0.callbackQueue = queue.callbacks }
         @Sendable func bind(_ name: String) -> WebImageLoadOperation {
@@ -126,7 +126,7 @@ extension ComplaintTests {
             "placeholder d",
         ]
         #expect(log.withLock { $0 } == expected)
-        // What the loader still says of them comes to nothing.
+        // Later calls of the loader have no effect.
         for load in await harness.loader.waitForLoads(4).dropLast() { load.succeed() }
         await queue.run { harness.manager.cancelAll() }
         #expect(await harness.manager.pipeline.becomesIdle())
@@ -134,7 +134,7 @@ extension ComplaintTests {
         #expect(log.withLock { $0 } == expected + ["cancelled d"])
     }
 
-    @Test func `Complaint 11: nothing comes after the cancellation`() async {
+    @Test func `Complaint 11: nothing is delivered after the cancellation`() async {
         for options in [WebImageOptions(), .refreshCached] {
             let (cache, loader, coder) = (FakeCache(), RudeLoader(), PlainCoder())
             let manager = WebImageManager(cache: cache, loader: loader, pipeline: Pipeline())
@@ -187,7 +187,7 @@ extension ComplaintTests {
                 if round % 3 == 0 { load.answer(.failure(WebImageError(.timedOut, ""))) } else { load.succeed() }
             }
             async let raised: Void = onThread { operation.setPriority(.high) }
-            // At the moment of the answer, of the decode, or of the delivery.
+            // At the moment of the response, of the decode, or of the delivery.
             for _ in 0..<round % 40 { await Task.yield() }
             operation.cancel()
             _ = await (ended, raised)

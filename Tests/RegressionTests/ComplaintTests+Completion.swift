@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageLoading
 
-/// A transformer that cannot.
+/// A transformer that fails.
 private struct FailingTransformer: ImageTransformer {
     let transformerKey = "failing"
     func transform(_ image: Image) throws(WebImageError) -> Image { throw WebImageError(.transformFailed, "no") }
@@ -20,11 +20,11 @@ private final class Refusal: WebImageManagerDelegate {
 extension ComplaintTests {
     private typealias End = @Sendable (Result<WebImageResult, WebImageError>) -> Void
 
-    /// A way that a load can take, and the error it ends with.
+    /// A path that a load can take, and the error it ends with.
     private struct Path: Sendable {
         let name: String
         let code: WebImageError.Code?
-        /// Begins the load, and does whatever else belongs to it.
+        /// Starts the load and everything that belongs to it.
         let run: @Sendable (ManagerHarness, @escaping End) async -> Void
 
         init(
@@ -80,7 +80,7 @@ extension ComplaintTests {
             harness.cache.edit { $0.disk[harness.url.absoluteString] = CachedImageData(data: Data("x".utf8)) }
             _ = load(harness, end, .queryDiskDataSync)
         },
-        Path("a miss in the cache alone", .notCached) { _ = load($0, $1, .fromCacheOnly) },
+        Path("a miss with only the cache", .notCached) { _ = load($0, $1, .fromCacheOnly) },
         Path("no key") { harness, end in _ = load(harness, end) { $0.cacheKeyFilter = CacheKeyFilter { _ in nil } } },
         Path("no caches") { harness, end in _ = load(harness, end) { $0.imageCache = ImageCachesManager(caches: []) } },
         Path("no caches and nothing else", .notCached) { harness, end in
@@ -102,14 +102,14 @@ extension ComplaintTests {
             harness.cache.edit { $0.holdsCompletions = true }
             _ = load(harness, end, .waitStoreCache)
             #expect(await becomes { harness.cache.edit { !$0.heldCompletions.isEmpty } })
-            // Others may come until then, and go on at once from here.
+            // Others may arrive until then, and continue at once from here.
             harness.cache.edit { $0.holdsCompletions = false }
             harness.cache.releaseCompletions()
         },
         Path("a transformer that fails", .transformFailed) { harness, end in
             _ = load(harness, end) { $0.imageTransformer = .transformer(FailingTransformer()) }
         },
-        Path("bytes that are no picture", .badImageData) { harness, end in
+        Path("bytes that are not an image", .badImageData) { harness, end in
             let bad = FakeLoader { _ in .success("bad") }
             _ = load(harness, end) { $0.imageLoader = bad }
         },

@@ -16,7 +16,7 @@ extension ComplaintTests {
                     properties.frameCount > 1
                 else { continue }
                 count += 1
-                // Shown as long as browsers show it what nobody could see: one that asks for 10 ms or less.
+                // Invisible durations are shown as in browsers: those of 10 ms or less.
                 let expected = FrameTimes.read(data).map { $0 < 0.011 ? 0.1 : $0 }
                 #expect(properties.frameDurations == expected, "\(name).\(ending)")
                 // One duration for each frame, and no frame repeated to make them equal.
@@ -33,16 +33,16 @@ extension ComplaintTests {
         "JPEG/baseline-420.jpg", "JPEG/progressive.jpg", "PNG/photo-rgb.png", "PNG/photo-interlaced.png",
         "GIF/photo.gif", "GIF/photo-interlaced.gif", "WebP/lossy.webp", "WebP/lossless.webp",
     ])
-    func `Complaint 23: a cut picture is never delivered as whole`(name: String) async throws {
+    func `Complaint 23: a truncated image is never delivered as whole`(name: String) async throws {
         let whole = try Fixtures.data(name)
         let expected = try ImageCodersManager.shared.decode(whole, options: ImageDecodeOptions())
         let length = Lock(0)
-        let harness = PictureHarness { _ in .success(whole.prefix(length.withLock { $0 })) }
+        let harness = ImageHarness { _ in .success(whole.prefix(length.withLock { $0 })) }
         let key = harness.url.absoluteString
         var failures = 0
         for part in 1..<40 {
             length.withLock { $0 = whole.count * part / 40 }
-            // Twice at once, with previews asked for: each gets one end, and the same.
+            // Twice at once, with previews: each gets the same single end.
             let outcomes = [WebImageOptions.progressiveLoad, [.progressiveLoad, .lowPriority]].map { options in
                 let outcome = Outcome()
                 harness.manager.loadImage(
@@ -58,7 +58,7 @@ extension ComplaintTests {
                     failures += 1
                     #expect(error.code == .badImageData || error.code == .unsupportedFormat, "\(error)")
                 case .success(let result):
-                    // What is missing is no part of the picture.
+                    // Missing parts are not part of the image.
                     #expect(haveSamePixels(result.image, expected) && !result.image.metadata.isIncremental)
                     await harness.cache.clear(.all)
                 }
@@ -89,7 +89,7 @@ extension ComplaintTests {
             let whole = try decode { _ in }
             #expect(whole.orientation == .up && whole.metadata.sourceOrientation == orientation)
             #expect(PixelDifference(whole.bitmap, expected).mean < 1)
-            // Boxes that are wide, tall, and square, measured as a viewer sees the picture.
+            // Boxes that are wide, tall, and square, measured for the upright image.
             for (boxWidth, boxHeight) in [(30, 200), (200, 30), (25, 25), (31, 17), (17, 31)] {
                 let box = ImageSize(width: boxWidth, height: boxHeight)
                 let scale = min(box.width / Double(width), box.height / Double(height), 1)
@@ -105,7 +105,7 @@ extension ComplaintTests {
                 )
                 for small in [fitted, stretched] {
                     #expect(small.orientation == .up && small.metadata.sourceOrientation == orientation)
-                    // The right way up, not only of the right shape.
+                    // The right orientation, not only the right shape.
                     let reduced = try Resampler.resize(whole.bitmap, width: small.pixelWidth, height: small.pixelHeight)
                     #expect(meanDifference(small.bitmap, reduced) < 6, "\(name) in \(boxWidth) × \(boxHeight)")
                 }
@@ -127,9 +127,9 @@ extension ComplaintTests {
         return Double(sum) / Double(left.width * left.height * 4)
     }
 
-    @Test(arguments: Pictures.still + ["JPEG/progressive.jpg", "PNG/photo-rgba.png", "WebP/lossless-alpha.webp"])
+    @Test(arguments: TestImages.still + ["JPEG/progressive.jpg", "PNG/photo-rgba.png", "WebP/lossless-alpha.webp"])
     func `Complaint 37: the byte limit works on each of the formats`(name: String) async throws {
-        let harness = try PictureHarness(fixture: name)
+        let harness = try ImageHarness(fixture: name)
         let whole = try await harness.load().image
         let bytes = whole.pixelWidth * whole.pixelHeight * 4
         for limit in [bytes * 3 / 4, bytes / 2, bytes / 10, bytes / 100] {
@@ -141,7 +141,7 @@ extension ComplaintTests {
         }
         await harness.cache.clear(.memory)
         #expect(try await harness.load { $0.scaleDownLimitBytes = bytes }.image.pixelWidth == whole.pixelWidth)
-        // The bit stands for a limit of 60 MiB, unless the context has another.
+        // The option sets a limit of 60 MiB, unless the context has another.
         let manager = harness.manager
         let options = manager.decodeOptions(for: "k", manager.resolve(nil, .scaleDownLargeImages, nil))
         #expect(options.scaleDownLimitBytes == 60 << 20)

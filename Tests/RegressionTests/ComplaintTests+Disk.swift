@@ -10,11 +10,11 @@ import WebImage
 @testable import WebImageCache
 
 extension ComplaintTests {
-    @Test func `Complaint 25: encoding holds up no read, and what waits to be written is bytes`() async throws {
+    @Test func `Complaint 25: encoding does not block reads, and pending writes are bytes`() async throws {
         let (disk, coder) = (FakeDisk(), FakeCoder())
         let cache = disk.cache { $0.maxConcurrentDiskOperations = 1 }
         cache.storeDataToDisk(FakeCoder.data(), forKey: "there")
-        // Encoders that do not come to an end, as of many big pictures.
+        // Encoders that do not finish, as of many big images.
         let latch = Latch()
         coder.hold(latch)
         let left = Monitor(30)
@@ -36,7 +36,7 @@ extension ComplaintTests {
         #expect(await cache.diskData(forKey: "there") == FakeCoder.data())
         #expect(await cache.containsImage(forKey: "there", in: .disk) == .disk)
         #expect(left.withLock { $0 } == 30 && images.aliveCount == 30)
-        // Then the disk is the one that does not come to an end.
+        // Then the disk does not finish.
         let gate = Gate()
         disk.holdStores(gate)
         latch.open()
@@ -46,7 +46,7 @@ extension ComplaintTests {
         #expect(waiting <= 30 * FakeCoder.data().count, "\(waiting)")
         gate.open()
         #expect(await left.value { $0 == 0 ? true : nil } == true)
-        // However much comes while the disk stands still, no more than the limit waits.
+        // However much is stored while the disk is blocked, the queue stays within its limit.
         let limit = 1 << 20
         let (slow, door) = (FakeDisk(), Gate())
         slow.holdStores(door)
@@ -63,14 +63,14 @@ extension ComplaintTests {
         await bounded.flush()
     }
 
-    @Test func `Complaint 26: cleaning a big directory is bounded in time, and files may vanish meanwhile`() async {
+    @Test func `Complaint 26: cleaning a big directory is limited in time, and files may vanish meanwhile`() async {
         let (directory, clock) = (TemporaryDirectory(), ManualClock())
-        // How many files each thread has looked at.
+        // The number of files that each thread has examined.
         let looked = Lock<[UInt: Int]>([:])
         let (vanishing, path) = (Lock(false), directory.path("cache"))
         let spared = CacheFileName(key: "first").string
         var calls = FileCalls.system
-        // A slow disk: a millisecond for each file; and another program that removes every third before it is looked at.
+        // A slow disk: a millisecond for each file; and another program that removes every third before it is examined.
         calls.status = { folder, name, status in
             clock.advance(0.001)
             let number = looked.withLock { looked -> Int in
@@ -97,16 +97,16 @@ extension ComplaintTests {
             $0.maxDiskSize = limit
             $0.expiryInterval = 0
         }
-        /// What the calling thread looks at meanwhile. Others may walk on at the same time.
+        /// The files that the calling thread examines meanwhile. Others may walk on at the same time.
         func looks(during body: () -> Void) -> Int {
             let thread = UInt(pthread_self())
             let before = looked.withLock { $0[thread] ?? 0 }
             body()
             return looked.withLock { $0[thread] ?? 0 } - before
         }
-        // A store looks at a part of it and no more.
+        // A store examines only a part of it.
         #expect(looks { cache.storeDataToDisk(Data(count: 100), forKey: "first") } <= 300)
-        // At the exit there is half a second, and that is what it takes. What was begun is gone on with the next time.
+        // The exit has half a second and uses it. An unfinished pass continues next time.
         vanishing.withLock { $0 = true }
         var (passes, isDone) = (0, false)
         while passes < 60, !isDone {
@@ -116,14 +116,14 @@ extension ComplaintTests {
         #expect(isDone)
         #expect(passes > 1)
         #expect(cache.totalDiskSize <= limit && cache.totalDiskCount <= 1)
-        #expect(await cache.diskData(forKey: "first") == Data(count: 100), "what is new stays")
-        #expect((cache.diskCache as? DiskCache)?.lastError == nil, "that files vanish is no error")
+        #expect(await cache.diskData(forKey: "first") == Data(count: 100), "new entries stay")
+        #expect((cache.diskCache as? DiskCache)?.lastError == nil, "vanished files are not an error")
     }
 
-    @Test func `Complaint 28: what was read lately outlives what was not`() async throws {
+    @Test func `Complaint 28: recently read entries outlive unread ones`() async throws {
         let clock = ManualClock()
         let picture = try Fixtures.data("JPEG/baseline-420.jpg")
-        let harness = PictureHarness(clock: clock.source, config: { $0.shouldCacheImagesInMemory = false }) { _ in
+        let harness = ImageHarness(clock: clock.source, config: { $0.shouldCacheImagesInMemory = false }) { _ in
             .success(picture)
         }
         let cache = harness.cache
@@ -132,7 +132,7 @@ extension ComplaintTests {
             _ = try await harness.load(url)
             clock.advance(60)
         }
-        // The oldest six, each by another way.
+        // The oldest six, each read in another way.
         clock.advance(3_600)
         let keys = urls.map(\.absoluteString)
         _ = try await harness.load(urls[0])
@@ -141,7 +141,7 @@ extension ComplaintTests {
         #expect(cache.imageFromDisk(forKey: keys[3]) != nil)
         _ = try await harness.load(urls[4]) { $0.thumbnailPixelSize = ImageSize(width: 5, height: 5) }
         #expect(try await harness.manager.data(with: urls[5]) == picture)
-        // Asking whether it is there is no use of it.
+        // A check for existence is not a read.
         #expect(await cache.containsImage(forKey: keys[6]) == .disk)
         let size = fileStatus(try #require(cache.cachePath(forKey: keys[0]))).allocatedSize
         cache.config.maxDiskSize = size * 25
@@ -151,7 +151,7 @@ extension ComplaintTests {
         let there = keys.indices.filter { cache.diskDataExists(forKey: keys[$0]) }
         #expect(there == [0, 1, 2, 3, 4, 5, 22, 23])
         #expect(harness.loader.count == 24)
-        // The same with the limit kept as new ones come.
+        // The same with the limit enforced as new ones are stored.
         cache.config.maxDiskSize = size * 10
         for number in 100..<104 {
             clock.advance(60)

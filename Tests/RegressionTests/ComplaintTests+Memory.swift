@@ -12,9 +12,9 @@ import WebImage
 extension ComplaintTests {
     @Test func `Complaint 8: a memory hit is delivered before the call returns`() async throws {
         for size in [nil, ImageSize(width: 20, height: 20)] {
-            let harness = try PictureHarness(fixture: "JPEG/baseline-420.jpg")
+            let harness = try ImageHarness(fixture: "JPEG/baseline-420.jpg")
             _ = try await harness.load { $0.thumbnailPixelSize = size }
-            // A queue that callbacks run on, and that loads are begun on, as the main one is for views.
+            // A queue for callbacks on which loads also start, as the main queue is for views.
             let queue = SerialQueue()
             let context = harness.context {
                 $0.callbackQueue = queue.callbacks
@@ -35,11 +35,11 @@ extension ComplaintTests {
             )
             #expect(sources() == [.memory, .memory, .memory])
             #expect(harness.coder.decodeCount == decodes && harness.loader.count == loads && !harness.manager.isRunning)
-            // After a memory warning it is on disk, and whoever must not flicker can have it read on the spot.
+            // After a memory warning the image is on disk, and callers that must not flicker can read it synchronously.
             harness.cache.didReceiveMemoryWarning()
             #expect(await queue.run { [load(.queryDiskDataSync), load()].count == came.withLock { $0.count } })
             #expect(sources() == [.disk, .memory])
-            // What is refreshed is shown first.
+            // A refreshed image is shown first.
             let refresh = await queue.run { () -> (load: WebImageLoadOperation, count: Int) in
                 (load(.refreshCached), came.withLock { $0.count })
             }
@@ -59,13 +59,13 @@ extension ComplaintTests {
         }
     }
 
-    @Test func `Complaint 9: an image that is only shown is found by the load that replaces it`() async throws {
+    @Test func `Complaint 9: an image retained only by a view is found by the load that replaces it`() async throws {
         let data = try Fixtures.data("JPEG/baseline-420.jpg")
-        let harness = PictureHarness(config: {
+        let harness = ImageHarness(config: {
             $0.shouldUseWeakMemoryCache = true
             $0.maxMemoryCost = 40_000
         }) { _ in .success(data) }
-        /// What a view holds: nothing but the image.
+        /// The view's only reference: the image.
         func show(_ url: URL? = nil) async throws -> (image: Image, source: ImageCacheType, isAtOnce: Bool) {
             let outcome = Outcome()
             let load = harness.manager.loadImage(with: url ?? harness.url, context: harness.context()) {
@@ -85,7 +85,7 @@ extension ComplaintTests {
             for number in 0..<20 { _ = try await show(testURL("/\(number)")) }
         }
         #expect(harness.loader.count == 21 && shown != nil)
-        // No longer shown, it is gone; a weak cache keeps nothing alive.
+        // Once no longer shown it is gone; a weak cache retains nothing.
         await harness.cache.flush()
         shown = nil
         harness.cache.didReceiveMemoryWarning()
@@ -95,10 +95,10 @@ extension ComplaintTests {
     }
 
     @Test @MainActor func `Complaint 24: completions on the main thread may call back into every part`() async throws {
-        let picture = try Fixtures.data("JPEG/baseline-420.jpg")
+        let image = try Fixtures.data("JPEG/baseline-420.jpg")
         for queue in [nil, SerialQueue().callbacks, CallbackQueue.inline] {
             // Threads that could wait for themselves, one of each kind.
-            let harness = PictureHarness(config: { $0.maxConcurrentDiskOperations = 1 }) { _ in .success(picture) }
+            let harness = ImageHarness(config: { $0.maxConcurrentDiskOperations = 1 }) { _ in .success(image) }
             let (cache, manager, url) = (harness.cache, harness.manager, harness.url)
             let downloader = WebImageDownloader(transport: FakeTransport())
             let prefetcher = WebImagePrefetcher(manager: manager)
@@ -108,11 +108,11 @@ extension ComplaintTests {
                 entered.withLock { $0 += 1 }
                 let other = testURL("/other/\(entered.withLock { $0 })")
                 let key = other.absoluteString
-                cache.storeDataToDisk(picture, forKey: key)
+                cache.storeDataToDisk(image, forKey: key)
                 _ = cache.image(forKey: key, context: context)
                 manager.loadImage(with: other, options: .queryDiskDataSync, context: context) { _ in }
                 manager.loadImage(with: other, context: context) { _ in }.cancel()
-                cache.store(ImageStoreRequest(key: key, data: picture), completion: nil)
+                cache.store(ImageStoreRequest(key: key, data: image), completion: nil)
                 _ = (cache.diskData(forKey: key), cache.diskDataExists(forKey: key), cache.totalDiskSize)
                 cache.removeImageFromDisk(forKey: key)
                 cache.config.maxDiskAge = 1_000_000
@@ -132,7 +132,7 @@ extension ComplaintTests {
             manager.loadImage(with: url, context: context, progress: { _ in useEverything() }) { _ in end() }
             manager.loadImage(with: url, options: [.refreshCached, .waitStoreCache], context: context, end: end) { _ in
             }
-            cache.store(ImageStoreRequest(key: "stored", data: picture), completion: end)
+            cache.store(ImageStoreRequest(key: "stored", data: image), completion: end)
             cache.queryImage(forKey: key, context: context) { _ in end() }
             _ = cache.queryDisk(forKey: key, priority: .high) { _ in end() }
             cache.containsImage(forKey: key, in: .all) { _ in end() }

@@ -10,7 +10,7 @@ import WebImage
 @testable import WebImageLoading
 
 extension ComplaintTests {
-    /// A server with one picture, that says it will be good for a year.
+    /// A server with one image, with a lifetime of a year.
     private struct Publisher {
         let server: LoopbackServer
         private let content: Lock<(body: [UInt8], tag: String, date: String?)>
@@ -71,7 +71,7 @@ extension ComplaintTests {
         #expect(try await load(.refreshCached) == 480)
         #expect(try await load([]) == 480, "and stays")
         #expect(publisher.server.requestCount() == 2)
-        // Another process, with nothing in memory, knows what to ask.
+        // A new process, with nothing in memory, has the validators.
         current = manager()
         #expect(try await load(.refreshCached) == 480)
         let asked = try #require(publisher.server.requests.last)
@@ -103,16 +103,16 @@ extension ComplaintTests {
         number.withLock { $0 = troubles.count }
         #expect(await harness.error("/a.jpg") == nil)
 
-        // A host that is not found, and one that nobody listens at.
+        // A host that is not found, and one without a listener.
         for url in ["http://no-such-host.invalid/a.jpg", "http://127.0.0.1:1/a.jpg"].compactMap(URL.init(string:)) {
             #expect(await harness.error(url) != nil && !harness.manager.isFailed(url))
         }
-        // A file that comes later.
+        // A file that is created later.
         let file = URL(filePath: harness.directory.path("late.jpg"))
         #expect(await harness.error(file) != nil && !harness.manager.isFailed(file))
         try Data(picture).write(to: file)
         #expect(await harness.error(file) == nil)
-        // A loader that comes later.
+        // A loader that is added later.
         let loaders = ImageLoadersManager(loaders: [])
         let manager = WebImageManager(cache: FakeCache(), loader: loaders, pipeline: Pipeline())
         let url = harness.server.url("/b.jpg")
@@ -126,7 +126,7 @@ extension ComplaintTests {
         for count in [0, 1, 2, 700, body.count / 2, body.count - 1] {
             let cut = Array(body.prefix(count))
             var answers: [LoopbackResponse] = [.truncated(cut, declared: body.count), .truncatedChunked(cut)]
-            // The server itself has half a picture, and tells its length. Without the last marker it is whole.
+            // The server itself has half an image, with a correct length. Without the last marker it is whole.
             if count < body.count - 1 { answers += [.response(body: cut), .chunked([cut])] }
             for answer in answers {
                 let isMended = Lock(false)
@@ -143,7 +143,7 @@ extension ComplaintTests {
                 isMended.withLock { $0 = true }
                 let image = try await harness.manager.image(with: url, options: [.retryFailed, .waitStoreCache])
                 #expect(image.pixelWidth == 480)
-                // What is cached stays when a newer one comes in pieces.
+                // The cached image stays when a newer one is truncated.
                 isMended.withLock { $0 = false }
                 let refreshed = try await harness.manager.result(with: url, options: .refreshCached)
                 #expect(refreshed.refreshError != nil && refreshed.image.pixelWidth == 480)

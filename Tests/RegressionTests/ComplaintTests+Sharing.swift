@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageLoading
 
 extension ComplaintTests {
-    @Test func `Complaint 14: two sizes of one URL are two pictures under two keys`() async throws {
+    @Test func `Complaint 14: two sizes of one URL are two images under two keys`() async throws {
         let gate = Gate()
         let body = [UInt8](try Fixtures.data("JPEG/photo.jpg"))
         let harness = try EndToEndHarness { _ in .drip([body], gate: gate) }
@@ -20,14 +20,14 @@ extension ComplaintTests {
                 $0.preserveAspectRatio = keepsAspect
             }
         }
-        // 480 × 360 as it is.
+        // 480 × 360 at full size.
         let wanted: [(context: WebImageContext, width: Int, height: Int)] = [
             (context((100, 100), nil), 100, 75), (context((100, 100), false), 100, 100),
             (context((48, 100), nil), 48, 36), (context(nil, nil), 480, 360), (context((48, 100), false), 48, 100),
         ]
         let keys = Set(wanted.map { harness.manager.cacheKey(for: url, context: $0.context) })
         #expect(keys.count == wanted.count)
-        // All at once while the picture is on its way; then from memory; then from disk.
+        // All at once while the image is loading; then from memory; then from disk.
         for round in 0..<3 {
             async let first = harness.manager.result(with: url, options: .waitStoreCache, context: wanted[0].context)
             var rest: [WebImageResult] = []
@@ -98,11 +98,11 @@ extension ComplaintTests {
             #expect(result.cacheType == .disk && result.image.pixelWidth == [4, 2, 3][number % 3])
         }
         #expect(coder.decodeCount == 3 && loader.loads.isEmpty)
-        // Each size is looked for under its own key, and made of the original, which may have been read by then.
+        // Each size is searched under its own key, and derived from the original, which may have been read by then.
         let reads = Dictionary(grouping: disk.content.withLock { $0.reads }) { $0 }.mapValues(\.count)
         #expect(reads.count == 3 && reads.allSatisfy { $0.key == url.absoluteString ? $0.value <= 3 : $0.value == 1 })
 
-        // Where the query says disk, the one whom another's image in memory would serve is served from disk all the same.
+        // With a query of disk, a load that another's image in memory would serve is still served from disk.
         let outcome = Outcome()
         manager.loadImage(with: url, context: context { $0.queryCacheType = .disk }) { outcome.record($0) }
         #expect(try await outcome.value().get().cacheType == .disk)
@@ -134,8 +134,8 @@ extension ComplaintTests {
         let (second, third) = (prefetch("b", 3), prefetch("a", 2))
         loads = await harness.loader.waitForLoads(7)
         #expect(!first.isCancelled && !loads.contains(where: \.isCancelled))
-        #expect(await becomes { third.progress.finishedCount == 1 }, "the picture that is there already")
-        #expect(await becomes { harness.manager.pipeline.joinCount == 1 }, "the picture that is on its way")
+        #expect(await becomes { third.progress.finishedCount == 1 }, "the cached image")
+        #expect(await becomes { harness.manager.pipeline.joinCount == 1 }, "the image being loaded")
         second.cancel()
         #expect(ends.withLock { $0["b"] } == [PrefetchProgress(totalCount: 3, isCancelled: true)])
         #expect(loads.filter(\.isCancelled).map { $0.request.url.path() }.allSatisfy { $0.hasPrefix("/b/") })

@@ -10,8 +10,8 @@ import WebImage
 
 extension ComplaintTests {
     @Test func `Complaint 31: percent-encoded NUL, blanks and empty paths load or fail with an error`() async throws {
-        let picture = try Fixtures.data("JPEG/baseline-420.jpg")
-        let harness = PictureHarness { _ in .success(picture) }
+        let image = try Fixtures.data("JPEG/baseline-420.jpg")
+        let harness = ImageHarness { _ in .success(image) }
         let long = String(repeating: "long/", count: 2_000)
         let texts = [
             "http://host", "http://host/", "http://host//", "http://host/?", "http://host/#", "http://host/%00",
@@ -48,13 +48,13 @@ extension ComplaintTests {
                 options: .fromCacheOnly,
                 context: harness.context()
             )
-            #expect(again.cacheType == .disk && again.data == picture, "\(text.prefix(80))")
+            #expect(again.cacheType == .disk && again.data == image, "\(text.prefix(80))")
         }
         #expect(
             files.count > 20
                 && names(in: harness.cache.diskCachePath).filter { $0 != "CACHEDIR.TAG" }.count == files.count
         )
-        // The loaders of the library say what they think of them, and nothing worse.
+        // The library's loaders return an error, and nothing worse.
         let loaders = ImageLoadersManager()
         let manager = WebImageManager(cache: FakeCache(), loader: loaders, pipeline: Pipeline())
         for text in [

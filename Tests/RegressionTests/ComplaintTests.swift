@@ -1,5 +1,5 @@
 import ModelTestSupport
 import Testing
 
-/// What users of image loaders have complained of, each with a test of its name.
+/// Common complaints of users of image loaders, each with a test of its name.
 @Suite(.tags(.threadSanitizer, .addressSanitizer), .timeLimit(.minutes(2))) struct ComplaintTests {}

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Testing
 
 @Suite struct RegressionIndexTests {
-    /// The traps of other image loaders, and the complaints of their users, that concern what exists of the library.
+    /// The traps of other image loaders, and the complaints of their users, that concern this library.
     private static let names =
         (1...16).map { "Trap \($0)" }
         + [6...15, 19...26, 28...29, 31...32, 35...35, 37...37].joined().map { "Complaint \($0)" }

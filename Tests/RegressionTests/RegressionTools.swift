@@ -10,7 +10,7 @@ import WebImage
 @testable import WebImageHTTP
 @testable import WebImageLoading
 
-/// A loader that answers at once, and counts.
+/// A loader that responds at once, and counts.
 final class StaticLoader: ImageLoading {
     private let answer: @Sendable (URL) -> Result<Data, WebImageError>
     private let asked = Lock<[URL]>([])
@@ -54,8 +54,8 @@ final class CountedCoders: ImageCoder {
     }
 }
 
-/// A manager with real caches in a directory of its own, real coders, and a loader that answers at once.
-struct PictureHarness {
+/// A manager with real caches in its own directory, real coders, and a loader that responds at once.
+struct ImageHarness {
     let directory = TemporaryDirectory()
     let cache: ImageCache
     let loader: StaticLoader
@@ -75,7 +75,7 @@ struct PictureHarness {
         manager = WebImageManager(cache: cache, loader: loader, pipeline: Pipeline())
     }
 
-    /// A harness of one picture.
+    /// A harness of one image.
     init(fixture: String) throws {
         let data = try Fixtures.data(fixture)
         self.init { _ in .success(data) }
@@ -104,7 +104,7 @@ struct PictureHarness {
         return result
     }
 
-    /// The error that a load ends with; nil when it succeeds.
+    /// Returns the error of a load; nil when it succeeds.
     func error(_ url: URL? = nil, options: WebImageOptions = []) async -> WebImageError? {
         do throws(WebImageError) {
             _ = try await manager.result(with: url ?? self.url, options: options, context: context())
@@ -115,13 +115,13 @@ struct PictureHarness {
     }
 }
 
-/// A picture of each kind that is written differently, with the pixels that other programs see in it.
-enum Pictures {
+/// An image of each kind of file, with the pixels that other programs decode.
+enum TestImages {
     static let still = ["JPEG/photo.jpg", "PNG/photo-rgb.png", "GIF/photo.gif", "WebP/lossy.webp"]
     static let animated = ["PNG/animated.png", "GIF/animated.gif", "WebP/animated.webp"]
 }
 
-/// Whether two images have the same pixels.
+/// Returns whether two images have the same pixels.
 func haveSamePixels(_ left: Image, _ right: Image) -> Bool {
     let (left, right) = (left.bitmap, right.bitmap)
     guard left.width == right.width, left.height == right.height else { return false }
@@ -134,7 +134,8 @@ func haveSamePixels(_ left: Image, _ right: Image) -> Bool {
 struct SerialQueue: Sendable {
     private let queue = DispatchQueue(label: "webimage.test")
 
-    /// For callbacks: inline where the code runs on the queue already, as those of the main queue are on the main thread.
+    /// For callbacks: inline where the code already runs on the queue, as callbacks of the main queue on the main
+    /// thread.
     var callbacks: CallbackQueue { CallbackQueue(queue, policy: .safeExecute) }
 
     /// Runs `body` on the queue.

@@ -6,10 +6,10 @@ import Testing
 import WebImage
 
 extension TrapTests {
-    @Test(arguments: Pictures.still)
-    func `Trap 14: a picture behind 64 KiB segments is recognised and read once`(name: String) async throws {
+    @Test(arguments: TestImages.still)
+    func `Trap 14: an image behind 64 KiB segments is recognized and read once`(name: String) async throws {
         let plain = try Fixtures.data(name)
-        let data = PictureSurgery.withPreamble(plain, count: 700_001)
+        let data = ImageSurgery.withPreamble(plain, count: 700_001)
         let known = try ImageCodersManager.shared.properties(of: plain, limits: ImageLimits())
         let properties = try ImageCodersManager.shared.properties(of: data, limits: ImageLimits())
         #expect(properties.format == known.format && known.format != .undefined)
@@ -23,7 +23,7 @@ extension TrapTests {
         #expect(coder.decodeCount == 1 && result.data == data)
         let expected = try ImageCodersManager.shared.decode(plain, options: ImageDecodeOptions())
         #expect(haveSamePixels(result.image, expected))
-        // A header that was cut off within what precedes the picture is an error, and not a picture of another size.
+        // A header truncated before the image is an error, and not an image of another size.
         for count in [50, 5_000, 65_600, 300_000, 700_000] {
             #expect(throws: WebImageError.self) {
                 try ImageCodersManager.shared.decode(data.prefix(count), options: ImageDecodeOptions())
@@ -36,9 +36,9 @@ extension TrapTests {
         let name = "JPEG/orientation-\(orientation.rawValue)"
         let box = orientation.swapsSides ? ImageSize(width: 22, height: 30) : ImageSize(width: 30, height: 22)
         for size in [nil, box] {
-            let harness = try PictureHarness(fixture: name + ".jpg")
+            let harness = try ImageHarness(fixture: name + ".jpg")
             let expected = try Fixtures.pixels(name + (size == nil ? ".ppm" : "-thumbnail.ppm"))
-            // From the loader, from memory, from disk as the original, and from disk as it was made and written anew.
+            // From the loader, from memory, from disk as the original, and from disk as re-encoded.
             for way in ["loader", "memory", "original", "memory", "stored"] {
                 let result = try await harness.load {
                     $0.thumbnailPixelSize = size
@@ -52,7 +52,7 @@ extension TrapTests {
                 #expect(result.cacheType == (["loader": .none, "memory": .memory][way] ?? .disk), "\(way)")
                 if way == "memory" { await harness.cache.clear(.memory) }
             }
-            // What is written of it, here or by the cache, is upright without a tag to say so.
+            // Its encoded form, here or in the cache, is upright without an orientation tag.
             let key = harness.manager.cacheKey(for: harness.url, context: .with { $0.thumbnailPixelSize = size })
             var files = size == nil ? [] : [try #require(await harness.cache.diskData(forKey: key))]
             let image = try await harness.load { $0.thumbnailPixelSize = size }.image
@@ -67,9 +67,9 @@ extension TrapTests {
         }
     }
 
-    @Test(arguments: Pictures.still)
+    @Test(arguments: TestImages.still)
     func `Trap 16: thumbnail size and byte limit work on every format`(name: String) async throws {
-        let harness = try PictureHarness(fixture: name)
+        let harness = try ImageHarness(fixture: name)
         func made(_ change: (inout WebImageContext) -> Void) async throws -> Image {
             await harness.cache.clear(.all)
             return try await harness.load(nil, options: [], change).image
@@ -116,9 +116,9 @@ extension TrapTests {
         }
     }
 
-    @Test(arguments: Pictures.animated)
-    func `Trap 16: what is for animations works on every animated format`(name: String) async throws {
-        let harness = try PictureHarness(fixture: name)
+    @Test(arguments: TestImages.animated)
+    func `Trap 16: animation options work on every animated format`(name: String) async throws {
+        let harness = try ImageHarness(fixture: name)
         let frames = try await harness.load().image
         #expect(frames.metadata.frameCount >= 3)
         let limit = frames.pixelWidth * frames.pixelHeight * 4
@@ -140,7 +140,7 @@ extension TrapTests {
 }
 
 extension ImageDecodeOptions {
-    /// Options with what `change` sets.
+    /// Options with the changes of `change`.
     static func with(_ change: (inout ImageDecodeOptions) -> Void) -> ImageDecodeOptions {
         var options = ImageDecodeOptions()
         change(&options)

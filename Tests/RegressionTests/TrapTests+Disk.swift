@@ -11,7 +11,7 @@ import WebImage
 @testable import WebImageIsolation
 @testable import WebImageLoading
 
-/// Calls of a cache's disk level, with whether they were made on the thread that is being watched.
+/// Calls of a cache's disk level, with whether they were made on the watched thread.
 private final class WatchedDisk: DiskCaching {
     let real: DiskCache
     private let calls = Lock<[(name: String, isWatched: Bool)]>([])
@@ -73,8 +73,8 @@ private final class WatchedDisk: DiskCaching {
 }
 
 extension TrapTests {
-    @Test func `Trap 7: a load asks the file system nothing on the caller's thread`() async throws {
-        let picture = try Fixtures.data("JPEG/baseline-420.jpg")
+    @Test func `Trap 7: a load makes no file system call on the caller's thread`() async throws {
+        let image = try Fixtures.data("JPEG/baseline-420.jpg")
         let directory = TemporaryDirectory()
         let left = Monitor(0)
         let finished = Monitor<(disk: WatchedDisk, cache: ImageCache)?>(nil)
@@ -88,19 +88,19 @@ extension TrapTests {
                 return disk
             }
             let cache = ImageCache(path: directory.path("cache"), config: config, clock: .system)
-            Self.useEverything(cache, picture: picture, left: left)
+            Self.useEverything(cache, image: image, left: left)
             finished.withLock { $0 = watched.withLock { $0 }.map { ($0, cache) } }
         }
         let (disk, cache) = try #require(await finished.value { $0 })
         #expect(await left.value { $0 == 0 ? true : nil } == true)
         await cache.flush()
         #expect(disk.onWatchedThread.isEmpty)
-        // It was asked all this, by others.
+        // All these calls were made by other threads.
         #expect(disk.names.count >= 7, "\(disk.names)")
     }
 
     /// Every call of a manager and of a cache that is not marked as synchronous.
-    private static func useEverything(_ cache: ImageCache, picture: Data, left: Monitor<Int>) {
+    private static func useEverything(_ cache: ImageCache, image: Data, left: Monitor<Int>) {
         @Sendable func end() { left.withLock { $0 -= 1 } }
         func begin(_ body: () -> Void) {
             left.withLock { $0 += 1 }
@@ -108,7 +108,7 @@ extension TrapTests {
         }
         let manager = WebImageManager(
             cache: cache,
-            loader: StaticLoader { _ in .success(picture) },
+            loader: StaticLoader { _ in .success(image) },
             pipeline: Pipeline()
         )
         let small = WebImageContext.with {
@@ -126,7 +126,7 @@ extension TrapTests {
             }
         }
         for key in ["http://example.test/a", "other"] {
-            begin { cache.store(ImageStoreRequest(key: key + "2", data: picture)) { end() } }
+            begin { cache.store(ImageStoreRequest(key: key + "2", data: image)) { end() } }
             begin { cache.setExtendedData(Data([1]), forKey: key + "3") { end() } }
             begin { cache.queryImage(forKey: key, options: .queryMemoryData, context: inline) { _ in end() } }
             begin { cache.queryImage(forKey: key, context: inline, cacheType: .disk) { _ in end() } }
@@ -138,7 +138,7 @@ extension TrapTests {
         begin { cache.removeExpiredData(callbackQueue: .inline) { _ in end() } }
         cache.didEnterBackground()
         cache.config.maxDiskSize = 1 << 20
-        // Done by the same thread, this would have ended already; by others, it makes what waits unnecessary.
+        // Done by the same thread, this would have ended already; by others, it replaces pending work.
         _ = left.wait { $0 == 0 ? true : nil }
         begin { cache.clear(.all) { end() } }
     }

@@ -9,11 +9,11 @@ import WebImage
 @testable import WebImageLoading
 
 extension TrapTests {
-    @Test func `Trap 12: a URL that failed for good is tried again after its time`() async throws {
+    @Test func `Trap 12: a URL that failed permanently is tried again after its time`() async throws {
         let clock = ManualClock()
-        let picture = try Fixtures.data("JPEG/baseline-420.jpg")
+        let image = try Fixtures.data("JPEG/baseline-420.jpg")
         let isBroken = Lock(true)
-        let loader = StaticLoader { _ in .success(isBroken.withLock { $0 } ? Data("no picture".utf8) : picture) }
+        let loader = StaticLoader { _ in .success(isBroken.withLock { $0 } ? Data("no picture".utf8) : image) }
         let manager = WebImageManager(cache: FakeCache(), loader: loader, pipeline: Pipeline(), clock: clock.source)
         manager.failedURLLifetime = 600
         func code() async -> WebImageError.Code? {
@@ -30,7 +30,7 @@ extension TrapTests {
             #expect(await code() == .blacklisted)
             clock.advance(1)
             let known = loader.count
-            #expect(await code() != .blacklisted && loader.count == known + 1, "asked again, and it failed anew")
+            #expect(await code() != .blacklisted && loader.count == known + 1, "requested again, and it failed again")
         }
         isBroken.withLock { $0 = false }
         #expect(await code() == .blacklisted)
@@ -39,8 +39,8 @@ extension TrapTests {
         #expect(!manager.isFailed(testURL("/a")))
     }
 
-    @Test func `Trap 12: a failure that may pass blocks nothing, with no time set`() async throws {
-        let picture = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
+    @Test func `Trap 12: a transient failure blocks nothing, with no time set`() async throws {
+        let image = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
         let transport = FakeTransport()
         let downloader = WebImageDownloader(transport: transport)
         let manager = WebImageManager(cache: FakeCache(), loader: downloader, pipeline: Pipeline())
@@ -65,19 +65,19 @@ extension TrapTests {
         let outcome = Outcome()
         manager.loadImage(with: testURL("/a"), context: context) { outcome.record($0) }
         #expect(await becomes { downloader.currentDownloadCount == 1 })
-        transport.transfers.last?.complete(picture)
+        transport.transfers.last?.complete(image)
         #expect(try await outcome.image().pixelWidth == 61)
     }
 
-    @Test func `Trap 13: what is known to fail can be asked for anew, and success wipes it out`() async throws {
-        let picture = try Fixtures.data("JPEG/baseline-420.jpg")
+    @Test func `Trap 13: a failed URL can be requested again, and success removes it from the list`() async throws {
+        let image = try Fixtures.data("JPEG/baseline-420.jpg")
         let isBroken = Lock(true)
-        let harness = PictureHarness { _ in .success(isBroken.withLock { $0 } ? picture.prefix(300) : picture) }
+        let harness = ImageHarness { _ in .success(isBroken.withLock { $0 } ? image.prefix(300) : image) }
         let (manager, loader, url) = (harness.manager, harness.loader, harness.url)
         func mend(_ isMended: Bool) { isBroken.withLock { $0 = !isMended } }
 
         #expect(await harness.error()?.code == .badImageData && manager.isFailed(url))
-        // Asked anew while it is still broken: asked it is, and still known to fail.
+        // Requested again while it still fails: a request is sent, and the URL stays on the list.
         for options in [WebImageOptions.retryFailed, [.retryFailed, .refreshCached], [.retryFailed, .fromLoaderOnly]] {
             let count = loader.count
             #expect(await harness.error(options: options)?.code == .badImageData)
@@ -85,11 +85,11 @@ extension TrapTests {
         }
         #expect(await harness.error(options: .refreshCached)?.code == .blacklisted)
         mend(true)
-        #expect(await harness.error()?.code == .blacklisted, "nobody has asked anew")
+        #expect(await harness.error()?.code == .blacklisted, "nobody has requested it again")
         #expect(await harness.error(options: .retryFailed) == nil)
         #expect(!manager.isFailed(url))
         await harness.cache.clear(.all)
-        #expect(await harness.error() == nil, "also for those who do not say so")
+        #expect(await harness.error() == nil, "also without the option")
 
         mend(false)
         await harness.cache.clear(.all)

@@ -9,9 +9,9 @@ import WebImage
 @testable import WebImageCache
 
 extension TrapTests {
-    @Test func `Trap 9: a write cut anywhere is a miss or what was there before, never half a picture`() throws {
+    @Test func `Trap 9: a write cut anywhere is a miss or the previous entry, never half an image`() throws {
         let (old, new) = (Data(pattern(700)), Data(pattern(900).reversed()))
-        // How far the system gets, and why no further.
+        // The progress of the system, and the reason for its end.
         let room = Lock((bytes: Int.max, reason: EIO))
         var calls = FileCalls.system
         calls.write = { file, pieces, count in
@@ -36,7 +36,7 @@ extension TrapTests {
             room.withLock { $0 = (count, EIO) }
             #expect(!cache.store(new, forKey: "k") && cache.data(forKey: "k") == old, "cut after \(count)")
         }
-        // With no room left, what is there may have been removed to make some.
+        // With a full disk, entries may have been removed to free space.
         for count in stride(from: 0, to: new.count, by: 50) {
             room.withLock { $0 = (count, ENOSPC) }
             #expect(!cache.store(new, forKey: "k") && cache.data(forKey: "k") ?? old == old, "cut after \(count)")
@@ -45,14 +45,14 @@ extension TrapTests {
         #expect(cache.store(new, forKey: "k"))
         #expect(cache.data(forKey: "k") == new)
         #expect(names(in: cache.path).filter { $0.hasPrefix(".") }.isEmpty, "nothing is left lying about")
-        // A name that was committed before its blocks: short, or of the right length and zeros, or of older bytes.
+        // A name committed before its blocks: short, or of the right length and zeros, or of older bytes.
         for count in stride(from: 0, to: whole.count, by: 7) {
             let rest = whole.count - count
             for tail in [[], [UInt8](repeating: 0, count: rest), pattern(rest)] {
                 writeBytes(whole[..<count] + tail, file)
                 #expect(DiskCache(path: cache.path).data(forKey: "k") == nil, "\(count) bytes and \(tail.count) others")
             }
-            // A block in the middle that never got to the disk.
+            // A block in the middle that never reached the disk.
             var holed = whole
             for index in count..<min(count + 40, whole.count) { holed[index] = 0 }
             guard holed != whole else { continue }
@@ -69,7 +69,7 @@ extension TrapTests {
         var worst = 0
         let start = clock.wallTime
         for number in 0..<8_000 {
-            // Ten weeks in all, with nights in which nothing happens.
+            // Ten weeks in all, with idle nights.
             clock.advance(number % 400 == 0 ? 8 * 3600 : 680)
             let count = [300, 4_000, 9_000, 40_000][Int(random.next() % 4)]
             let key = "\(random.next() % 3_000)"
@@ -93,7 +93,7 @@ extension TrapTests {
         #expect(clock.wallTime - start > 63 * 86_400)
         #expect(worst <= limit)
         #expect(cache.statistics.evictedCount > 1_000)
-        #expect(cache.totalSize > limit / 4, "and it is no emptier than need be")
+        #expect(cache.totalSize > limit / 4, "and it is no emptier than necessary")
         #expect(cache.verify().isEmpty)
     }
 
@@ -109,13 +109,13 @@ extension TrapTests {
         }
         #expect(abs(times().accessed - stored) < 1 && abs(times().modified - stored) < 1)
         // The state in which a file system mounted with relatime keeps the access time: younger than the modification,
-        // and not a day old. And the virtual time is none that the system could have set.
+        // and not a day old. And the system could not have set the virtual time.
         for _ in 0..<5 {
             clock.advance(3600)
             #expect(cache.data(forKey: "read") != nil)
             #expect(abs(times().accessed - clock.wallTime) < 1 && abs(times().modified - stored) < 1)
         }
-        // Looking is not reading, and other programs that read a file do not make it young.
+        // A check for existence is not a read, and other programs' reads do not change a file's age.
         let before = times().accessed
         clock.advance(3600)
         _ = cache.containsData(forKey: "read")

@@ -4,7 +4,7 @@ import Testing
 import WebImage
 
 extension TrapTests {
-    /// What a load asks for that makes less of a picture, and where it stores what.
+    /// A load's options that reduce an image, and where it stores which image.
     private struct Variant: CustomStringConvertible {
         var box: ImageSize?
         var preservesAspectRatio: Bool?
@@ -61,26 +61,26 @@ extension TrapTests {
             && metadata.scaleDownLimitBytes == 0 && !metadata.isIncremental
     }
 
-    @Test func `Trap 1: no scaled picture is found under the full-size key`() async throws {
+    @Test func `Trap 1: no scaled image is found under the full-size key`() async throws {
         let bytes = try Fixtures.data("JPEG/baseline-420.jpg")
         let variants = Variant.all
         #expect(variants.count == 144)
         for variant in variants {
-            let harness = try PictureHarness(fixture: "JPEG/baseline-420.jpg")
+            let harness = try ImageHarness(fixture: "JPEG/baseline-420.jpg")
             let (cache, key) = (harness.cache, harness.url.absoluteString)
             let made = try await harness.load { variant.apply(to: &$0) }
             if let image = cache.memoryImage(forKey: key) {
-                // What a byte limit made smaller lies there, marked so that it serves nobody else.
+                // An image scaled down by a byte limit is stored there, marked so that it serves no other load.
                 #expect(isWhole(image) || image.metadata.scaleDownLimitBytes == 2_000, "\(variant)")
             }
             let stored = await cache.diskData(forKey: key)
             #expect(stored ?? bytes == bytes, "\(variant)")
             let whole = try await harness.load()
             #expect(isWhole(whole.image), "\(variant)")
-            // Nor from disk, where nothing but the key tells.
+            // Nor from disk, where only the key distinguishes them.
             await cache.clear(.memory)
             #expect(isWhole(try await harness.load().image), "\(variant)")
-            // And the other way round: the whole picture does not serve who asked for less.
+            // And vice versa: the whole image does not serve a load with a limit.
             let again = try await harness.load { variant.apply(to: &$0) }
             let isLimitedOnly = variant.box == nil && variant.side == nil
             #expect(
@@ -91,9 +91,9 @@ extension TrapTests {
         }
     }
 
-    @Test(arguments: Pictures.animated)
-    func `Trap 1: a first frame is not found where the animation lies`(name: String) async throws {
-        let harness = try PictureHarness(fixture: name)
+    @Test(arguments: TestImages.animated)
+    func `Trap 1: a first frame is not found under the animation's key`(name: String) async throws {
+        let harness = try ImageHarness(fixture: name)
         let frames = try ImageCodersManager.shared.properties(of: Fixtures.data(name), limits: ImageLimits()).frameCount
         for options in [WebImageOptions.decodeFirstFrameOnly, [.decodeFirstFrameOnly, .fromLoaderOnly]] {
             _ = try await harness.load(options: options)
@@ -105,8 +105,8 @@ extension TrapTests {
         #expect(try await harness.load(options: .fromCacheOnly).image.metadata.frameCount == frames)
     }
 
-    @Test func `Trap 1: a query for a thumbnail leaves nothing under the full-size key`() async throws {
-        let harness = try PictureHarness(fixture: "JPEG/baseline-420.jpg")
+    @Test func `Trap 1: a query for a thumbnail stores nothing under the full-size key`() async throws {
+        let harness = try ImageHarness(fixture: "JPEG/baseline-420.jpg")
         let (cache, key) = (harness.cache, harness.url.absoluteString)
         cache.storeDataToDisk(try Fixtures.data("JPEG/baseline-420.jpg"), forKey: key)
         let context = harness.context { $0.thumbnailPixelSize = ImageSize(width: 10, height: 10) }

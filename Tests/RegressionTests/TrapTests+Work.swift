@@ -45,7 +45,7 @@ extension TrapTests {
         #expect(outcome.count == 1)
         gate.open()
         latch.open()
-        // What comes after is done on these threads, one after the other.
+        // Later work is done on these threads, one after the other.
         try await cache.diskQueue.run { () throws(WebImageError) in }
         try await decodeQueue.run { () throws(WebImageError) in }
         #expect(await manager.pipeline.becomesIdle())
@@ -55,7 +55,7 @@ extension TrapTests {
         #expect(cache.memoryImage(forKey: url.absoluteString) == nil && loader.loads.isEmpty, "\(step)")
     }
 
-    @Test func `Trap 4: the last priority holds and reaches what waits`() async throws {
+    @Test func `Trap 4: the last priority holds and reaches waiting work`() async throws {
         try await raiseWhatWaitsForTheNetwork()
         await raiseWhatWaitsAtTheGate()
         for _ in 0..<200 { await changeFromTwoThreads() }
@@ -81,7 +81,7 @@ extension TrapTests {
         #expect(transport.transfers.map { $0.request.url.path() } == ["/0", "/4", "/1", "/3", "/5", "/2"])
     }
 
-    /// At the pipeline's gate, where the loader has not been asked yet.
+    /// At the pipeline's back-pressure limiter, where the loader has not been called yet.
     private func raiseWhatWaitsAtTheGate() async {
         let harness = ManagerHarness(undecodedByteLimit: 1)
         _ = harness.start()
@@ -98,7 +98,7 @@ extension TrapTests {
         }
     }
 
-    /// Two callers of one load, each with changes of its own in order.
+    /// Two callers of one load, each with its own changes in order.
     private func changeFromTwoThreads() async {
         let harness = ManagerHarness()
         let operations = [harness.start().operation, harness.start().operation]
@@ -118,7 +118,7 @@ extension TrapTests {
         for operation in operations { operation.cancel() }
     }
 
-    @Test func `Trap 5: a cancelled prefetch starts nothing more, and one of cached pictures completes`() async throws {
+    @Test func `Trap 5: a cancelled prefetch starts nothing more, and one of cached images completes`() async throws {
         let transport = FakeTransport()
         var config = WebImageDownloaderConfig()
         config.maxConcurrentDownloads = 1
@@ -137,7 +137,8 @@ extension TrapTests {
                 }
             }
             #expect(await becomes { downloader.currentDownloadCount == 4 })
-            // The thread that begins loads has let go of the fourth: until then a cancel reaches it a moment later.
+            // The thread that starts loads has released the fourth: until then a cancellation reaches it a moment
+            // later.
             try await WebImagePrefetcher.queue.run { () throws(WebImageError) in }
             lists[1].cancel()
             stops(lists[0])
@@ -149,14 +150,14 @@ extension TrapTests {
             #expect(transfers.count == 1 && transfers[0].isCancelled)
             transfers[0].end(.cancelled())
             #expect(prefetcher.waitingCount == 0 && prefetcher.runningCount == 0)
-            // The thread that begins loads may only now see that one of them is not wanted.
+            // The thread that starts loads may learn of the cancellation only now.
             #expect(await becomes { !manager.isRunning })
         }
         #expect(ends.withLock { $0.count } == 4)
         try await prefetchWhatIsCached()
     }
 
-    /// The network stands still, which is nothing to those that are cached, be it in memory or on disk.
+    /// The network is blocked, which does not affect cached images, in memory or on disk.
     private func prefetchWhatIsCached() async throws {
         let (loader, cache) = (FakeLoader(), FakeDisk().cache())
         let manager = WebImageManager(cache: cache, loader: loader, pipeline: Pipeline())
@@ -164,9 +165,9 @@ extension TrapTests {
         prefetcher.callbackQueue = .inline
         let stuck = prefetcher.prefetch([testURL("/stuck"), testURL("/stuck/too")])
         _ = await loader.waitForLoads(2)
-        let picture = try Fixtures.data("JPEG/baseline-420.jpg")
+        let image = try Fixtures.data("JPEG/baseline-420.jpg")
         let urls = (0..<40).map { testURL("/cached/\($0)") }
-        for url in urls { cache.storeDataToDisk(picture, forKey: url.absoluteString) }
+        for url in urls { cache.storeDataToDisk(image, forKey: url.absoluteString) }
         for target in [WebImagePrefetcher.Target.disk, .memory, .memory] {
             let progress = await prefetcher.prefetchAll(urls, target: target)
             #expect(progress == PrefetchProgress(finishedCount: 40, totalCount: 40))
@@ -176,7 +177,7 @@ extension TrapTests {
         stuck.cancel()
     }
 
-    @Test func `Trap 5: cancelling every load of a manager starts none of those that wait`() async {
+    @Test func `Trap 5: cancelling every load of a manager starts none of the waiting ones`() async {
         let transport = FakeTransport()
         var config = WebImageDownloaderConfig()
         config.maxConcurrentDownloads = 2

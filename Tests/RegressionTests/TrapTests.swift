@@ -1,5 +1,5 @@
 import ModelTestSupport
 import Testing
 
-/// Traps that image loaders fall into, each with a test of its name.
+/// Traps of image loaders, each with a test of its name.
 @Suite(.tags(.threadSanitizer, .addressSanitizer)) struct TrapTests {}

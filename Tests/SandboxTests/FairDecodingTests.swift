@@ -10,14 +10,14 @@ import WebImage
 @testable import WebImageIsolation
 @testable import WebImageLoading
 
-/// Decoders that hang, in real workers, and who waits for them.
+/// Hanging decoders in real workers, and the decodes waiting for them.
 @Suite(
     .tags(.threadSanitizer, .addressSanitizer),
     .enabled(if: IsolationHarness.isSupported, "this system does not confine processes, or this is a sanitized build"),
     .timeLimit(.minutes(3))
 )
 struct FairDecodingTests {
-    /// No other test's workers are killed or counted.
+    /// Not shared with other tests, whose workers would be killed or counted.
     private let hazards = NamedHazards()
 
     private func coder(domain: String = "", _ change: (inout DecodeIsolation) -> Void = { _ in }) -> IsolatedImageCoder
@@ -28,7 +28,7 @@ struct FairDecodingTests {
         }
     }
 
-    /// Waits for what happens elsewhere; false if it did not within 20 s.
+    /// Waits for a condition on other threads; returns false if it did not hold within 20 s.
     private func comes(_ condition: @Sendable () -> Bool) async -> Bool {
         let deadline = ContinuousClock.now + .seconds(20)
         while !condition() {
@@ -38,9 +38,9 @@ struct FairDecodingTests {
         return true
     }
 
-    /// Decodes that hang, as many as there are decode threads, while `body` runs; then their workers are killed.
+    /// Runs hanging decodes, as many as there are decode threads, while `body` runs; then kills their workers.
     ///
-    /// - Returns: how many of them had ended before.
+    /// - Returns: The number of decodes that had ended before.
     private func whileDecodersHang(_ coder: any ImageCoder, _ body: () async throws -> Void) async throws -> Int {
         let ended = Lock(0)
         let count = CodingQueue.processorCount
@@ -55,7 +55,7 @@ struct FairDecodingTests {
         #expect(await comes { hazards.workers.count == count })
         try await body()
         let before = ended.withLock { $0 }
-        // A worker that was just started is known by another name until it runs its program.
+        // A worker that was just started has another name until it runs its program.
         let end = Task {
             while !Task.isCancelled {
                 for worker in hazards.workers { kill(worker, SIGKILL) }
@@ -68,7 +68,7 @@ struct FairDecodingTests {
     }
 
     @Test(arguments: [false, true])
-    func `Decoders that hang hold no decode thread: other images are decoded meanwhile`(isRegistered: Bool) async throws
+    func `Hanging decoders block no decode thread: other images are decoded meanwhile`(isRegistered: Bool) async throws
     {
         let data = try Fixtures.data("PNG/photo-rgb.png")
         let done = Lock(0)
@@ -87,7 +87,7 @@ struct FairDecodingTests {
         #expect(ended == 0)
     }
 
-    @Test func `Decoders that hang hold no decode thread of a memory budget either`() async throws {
+    @Test func `Hanging decoders block no decode thread of a memory budget either`() async throws {
         let data = try Fixtures.data("PNG/photo-rgb.png")
         let done = Lock(false)
         let budget = DecodedMemoryBudget(byteLimit: 64 << 20)
@@ -104,7 +104,7 @@ struct FairDecodingTests {
     }
 
     @Test
-    func `However many images want the whole memory budget and hang, others get their turn, and nothing exceeds it`()
+    func `However many hanging images want the whole memory budget, others get their turn, and nothing exceeds it`()
         async throws
     {
         let budget = DecodedMemoryBudget(byteLimit: 8 << 20)
@@ -149,7 +149,7 @@ struct FairDecodingTests {
         #expect(ended == 0)
     }
 
-    @Test func `Frames that workers make are waited for on threads of their own`() async throws {
+    @Test func `Frames from workers are awaited on separate threads`() async throws {
         let animation = try await valueOnThread { [coder = coder()] in
             Result { try coder.animation(of: IsolationHarness.picture("picture"), options: ImageDecodeOptions()) }
         }.get()
@@ -158,7 +158,7 @@ struct FairDecodingTests {
         #expect(CodingQueue.queue(of: nil, else: CodingQueue.frames) === CodingQueue.frames)
     }
 
-    @Test func `The threads of a pool whose workers have gone go, too`() async throws {
+    @Test func `The threads of a pool end with its workers`() async throws {
         let coder = coder { $0.idleTime = 0 }
         let pool = coder.pool(for: Data())
         _ = await IsolationHarness.decode("picture", coder)
@@ -179,7 +179,7 @@ struct FairDecodingTests {
                 downloader: WebImageDownloader(policy),
                 pipeline: Pipeline()
             )
-            // Said by the manager, by a load, or by both.
+            // Set by the manager, by a load, or by both.
             var context = WebImageContext()
             if index == 1 { manager.decoding = place } else { context.decoding = place }
             _ = try await manager.image(with: server.url("/\(index).png"), context: context)

@@ -10,7 +10,7 @@ import WebImage
 struct IsolatedCoderTests {
     private let coder = IsolationHarness.coder()
 
-    /// Pictures of the formats of the core.
+    /// Images of the core formats.
     private static let files = [
         "JPEG/orientation-6.jpg", "JPEG/icc-wide.jpg", "JPEG/gray.jpg", "PNG/photo-rgba.png", "PNG/tiny-1x1.png",
         "PNG/icc-wide.png",
@@ -19,7 +19,7 @@ struct IsolatedCoderTests {
     ]
 
     @Test(arguments: files)
-    func `What a worker makes is what this process makes, to the bit`(file: String) async throws {
+    func `A worker's result equals this process's, to the bit`(file: String) async throws {
         let data = try Fixtures.data(file)
         var small = ImageDecodeOptions()
         small.thumbnailPixelSize = ImageSize(width: 20, height: 20)
@@ -64,7 +64,7 @@ struct IsolatedCoderTests {
         }.get()
     }
 
-    @Test func `A frame that crashes its worker is an error, and the frames after it come`() async throws {
+    @Test func `A frame that crashes its worker is an error, and later frames are decoded`() async throws {
         let coder = coder
         try await valueOnThread {
             Result {
@@ -75,14 +75,14 @@ struct IsolatedCoderTests {
                     #expect(IsolationHarness.isRight(try animation.frame(at: 0)))
                     let error = #expect(throws: WebImageError.self) { try animation.frame(at: 1) }
                     #expect(error?.code == .decoderCrashed)
-                    // The worker keeps its image: what came is a copy.
+                    // The worker keeps its image: the received one is a copy.
                     for _ in 0..<3 { #expect(IsolationHarness.isRight(try animation.frame(at: 2), first: 2)) }
                 }
             }
         }.get()
     }
 
-    @Test func `Damaged pictures have the errors that they have in this process`() async throws {
+    @Test func `Damaged images have the same errors as in this process`() async throws {
         let data = try Fixtures.data("JPEG/gray.jpg").prefix(500)
         var limits = ImageDecodeOptions()
         limits.limits.maximumPixelCount = 3
@@ -101,7 +101,7 @@ struct IsolatedCoderTests {
         }
     }
 
-    @Test func `Only the formats that are named are decoded in workers`() async throws {
+    @Test func `Only the named formats are decoded in workers`() async throws {
         let coder = IsolationHarness.coder { ($0.formats, $0.workerPath) = ([.gif], "/nonexistent") }
         #expect(try await Image.decode(Fixtures.data("PNG/photo-rgb.png"), coder: coder).pixelWidth == 120)
         let error = await #expect(throws: WebImageError.self) {
@@ -114,13 +114,13 @@ struct IsolatedCoderTests {
         #expect(coder.canEncode(to: .png) && coder.canEncodeAnimation(to: .webp) && !coder.canEncode(to: .svg))
     }
 
-    @Test func `Risky formats are those that the documentation names`() {
+    @Test func `The formats of higher risk are the documented ones`() {
         #expect(DecodeIsolation.risky.formats == [.svg, .heic, .heif, .avif, .jpegXL, .tiff])
         #expect(DecodeIsolation().formats == nil && DecodingPlace.isolated.isolation == DecodeIsolation())
         #expect(DecodingPlace.inProcess.isolation == nil)
     }
 
-    @Test func `Coders of loads that mean the same are the same one`() {
+    @Test func `Equivalent coders of loads are equal`() {
         let isolation = IsolationHarness.isolation()
         let base = ImageCodersManager()
         let coder = DecodingPlace.isolated(isolation).coder(insteadOf: base)
@@ -130,7 +130,7 @@ struct IsolatedCoderTests {
             CoderIdentity(coder)
                 != CoderIdentity(DecodingPlace.isolated(isolation).coder(insteadOf: ImageCodersManager()))
         )
-        // What is isolated already stays as it is.
+        // A coder that is already isolated stays unchanged.
         #expect(CoderIdentity(DecodingPlace.isolated.coder(insteadOf: coder)) == CoderIdentity(coder))
         #expect(CoderIdentity(DecodingPlace.inProcess.coder(insteadOf: base)) == CoderIdentity(base))
         for _ in 0..<40 { _ = DecodingPlace.isolated.coder(insteadOf: ImageCodersManager()) }

@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageCache
 @testable import WebImageLoading
 
-/// Loads of a manager whose pictures are decoded in workers.
+/// Loads of a manager whose images are decoded in workers.
 @Suite(
     .enabled(if: IsolationHarness.isSupported, "this system does not confine processes, or this is a sanitized build"),
     .timeLimit(.minutes(3))
@@ -24,12 +24,12 @@ struct IsolatedLoadTests {
         await harness.start(try url(name), context: context).outcome.value()
     }
 
-    @Test func `The context says where, else the manager, else this process`() async throws {
+    @Test func `The context decides where to decode, then the manager, then this process`() async throws {
         let place = DecodingPlace.isolated(IsolationHarness.isolation())
         let own = harness.context { $0.decoding = place }
         #expect(IsolationHarness.isRight(try await load("one", own).get().image))
         #expect(harness.coder.decodes.isEmpty)
-        // The fake coder of this process draws pictures of another size.
+        // The fake coder of this process draws images of another size.
         #expect(try await load("two", harness.context()).get().image.pixelHeight == 2)
         harness.manager.decoding = place
         #expect(harness.manager.decoding == place)
@@ -39,7 +39,7 @@ struct IsolatedLoadTests {
         #expect(harness.manager.parts == nil)
     }
 
-    @Test func `A crash is the error of its load, with the URL, and is stored nowhere`() async throws {
+    @Test func `A crash is the error of its load, with the URL, and is not stored`() async throws {
         let context = harness.context { $0.decoding = .isolated(IsolationHarness.isolation()) }
         guard case .failure(let error) = try await load("segfault", context) else {
             Issue.record("it was loaded")
@@ -52,7 +52,7 @@ struct IsolatedLoadTests {
         #expect(IsolationHarness.isRight(try await load("good", context).get().image))
     }
 
-    @Test func `Loads of one picture share a decode when they mean the same place`() async throws {
+    @Test func `Loads of one image share a decode if they decode in the same place`() async throws {
         let isolation = IsolationHarness.isolation()
         let harness = ManagerHarness()
         let context = harness.context { $0.decoding = .isolated(isolation) }

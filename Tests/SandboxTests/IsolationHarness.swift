@@ -7,7 +7,8 @@ import WebImage
 enum IsolationHarness {
     static let program = ProgramRun.product("decode-hazards")
 
-    /// Whether the system confines processes, and the workers were built: sanitized builds leave them out.
+    /// A Boolean value that indicates whether the system sandboxes processes, and the workers were built: sanitized
+    /// builds leave them out.
     static let isSupported: Bool = {
         let actions = (try? String(contentsOfFile: "/proc/sys/kernel/seccomp/actions_avail", encoding: .utf8)) ?? ""
         return actions.contains("trap") && access(program, X_OK) == 0
@@ -27,7 +28,7 @@ enum IsolationHarness {
 
     static func picture(_ name: String) -> Data { Data("HAZARD \(name)".utf8) }
 
-    /// What decoding ends with, on a thread that may block.
+    /// Returns the result of a decode, on a thread that may block.
     static func decode(_ name: String, _ coder: any ImageCoder) async -> Result<Image, WebImageError> {
         do throws(WebImageError) {
             return .success(try await Image.decode(picture(name), coder: coder))
@@ -41,13 +42,13 @@ enum IsolationHarness {
         return nil
     }
 
-    /// Whether a picture is the one that the workers draw.
+    /// Returns whether an image is the one that the workers draw.
     static func isRight(_ image: Image?, first: UInt8 = 0) -> Bool {
         guard let image, image.pixelWidth == 4, image.pixelHeight == 4 else { return false }
         return image.bitmap.withUnsafeBytes { $0.elementsEqual((0..<64).map { first &+ UInt8($0) }) }
     }
 
-    /// Descriptors that this process has open.
+    /// The open descriptors of this process.
     static var descriptorCount: Int {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd"))?.count ?? 0
     }
@@ -61,13 +62,13 @@ enum IsolationHarness {
         }
     }
 
-    /// Processor time that a process has taken, in hundredths of a second.
+    /// A process's processor time, in hundredths of a second.
     static func ticks(_ pid: pid_t) -> Int {
         let fields = fields(pid)
         return fields.count > 13 ? (Int(fields[12]) ?? 0) + (Int(fields[13]) ?? 0) : 0
     }
 
-    /// The name, the state, the parent, and what else the system says of a process.
+    /// The name, the state, the parent, and further fields of a process.
     private static func fields(_ pid: pid_t) -> [Substring] {
         guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")"), let start = text.firstIndex(of: "(")
@@ -76,10 +77,10 @@ enum IsolationHarness {
     }
 }
 
-/// The worker program under a name of its own, by which a test tells its workers from those of all others.
+/// The worker program under a separate name, by which a test distinguishes its workers from all others.
 final class NamedHazards: Sendable {
     private let directory = TemporaryDirectory()
-    /// The system shows no more than 15 bytes of it.
+    /// The system shows only 15 bytes of it.
     let name: String
     let path: String
 

@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageIsolation
 
-/// Decoders that do what decoders must not, in real workers.
+/// Misbehaving decoders in real workers.
 @Suite(
     .tags(.threadSanitizer),
     .enabled(if: IsolationHarness.isSupported, "this system does not confine processes, or this is a sanitized build"),
@@ -17,7 +17,7 @@ struct IsolationHazardTests {
     struct Hazard: CustomTestStringConvertible, Sendable {
         var name: String
         var code: WebImageError.Code
-        /// What the error says.
+        /// The error's expected text.
         var message: String
         var testDescription: String { name }
     }
@@ -44,7 +44,7 @@ struct IsolationHazardTests {
     ]
 
     @Test(arguments: hazards)
-    func `The error says what happened, and the next picture is decoded`(_ hazard: Hazard) async throws {
+    func `The error describes the crash, and the next image is decoded`(_ hazard: Hazard) async throws {
         let coder = IsolationHarness.coder()
         let error = try #require(await IsolationHarness.error(hazard.name, coder))
         #expect(error.code == hazard.code, "\(error)")
@@ -54,9 +54,9 @@ struct IsolationHazardTests {
     }
 
     @Test(arguments: ["spin", "sleep"])
-    func `A decode that takes too long is ended, whether it computes or waits`(name: String) async throws {
+    func `A decode that takes too long is ended, whether it computes or blocks`(name: String) async throws {
         let coder = IsolationHarness.coder { $0.maximumDecodeDuration = 0.3 }
-        // The worker is there, so that the time is the decode's.
+        // The worker is running, so that the time is the decode's.
         _ = await IsolationHarness.decode("picture", coder)
         let start = ContinuousClock.now
         let error = try #require(await IsolationHarness.error(name, coder))
@@ -66,12 +66,12 @@ struct IsolationHazardTests {
         #expect(IsolationHarness.isRight(try await IsolationHarness.decode("picture", patient).get()))
     }
 
-    @Test func `Nothing was written by a decoder that tried to`() async {
+    @Test func `A decoder that tried to write has written nothing`() async {
         _ = await IsolationHarness.error("write", IsolationHarness.coder())
         #expect(access("/tmp/hazard", F_OK) != 0)
     }
 
-    @Test func `Pictures that are decoded meanwhile do not notice`() async throws {
+    @Test func `Images decoded meanwhile are not affected`() async throws {
         let coder = IsolationHarness.coder { $0.maximumWorkerCount = 2 }
         let names = (0..<24).map { $0 % 3 == 1 ? ["segfault", "passwd", "abort", "exit"][$0 % 4] : "picture" }
         try await withThrowingTaskGroup(of: (Int, Result<Image, WebImageError>).self) { group in
@@ -88,7 +88,7 @@ struct IsolationHazardTests {
         }
     }
 
-    @Test func `What the decoder says of the picture is the error, and its worker lives`() async throws {
+    @Test func `A decoder's error is reported, and its worker continues`() async throws {
         let hazards = NamedHazards()
         let coder = IsolationHarness.coder { ($0.maximumWorkerCount, $0.workerPath) = (1, hazards.path) }
         _ = await IsolationHarness.decode("picture", coder)
@@ -101,7 +101,7 @@ struct IsolationHazardTests {
     }
 
     @Test(arguments: ["thread", "descriptor commands", "leftovers"])
-    func `Threads of libraries are let through, commands that signal are not, and memory that is taken is empty`(
+    func `Threads of libraries are allowed, commands that signal are not, and allocated memory is empty`(
         name: String
     ) async throws {
         let image = try await IsolationHarness.decode(name, IsolationHarness.coder()).get()
@@ -109,7 +109,7 @@ struct IsolationHazardTests {
     }
 
     @Test(arguments: [WorkerKind.sealed, .fonts], ["advice", "warning"])
-    func `Advice that the filter does not know is answered as by an old kernel, and GLib may print warnings`(
+    func `Unknown madvise advice is answered as by an old kernel, and GLib may print warnings`(
         kind: WorkerKind,
         name: String
     ) async throws {
@@ -126,7 +126,7 @@ struct IsolationHazardTests {
     }
 
     @Test(arguments: ["processor time", "hoard"])
-    func `Time and memory have bounds that no decoder lifts`(name: String) async throws {
+    func `No decoder can lift the limits of time and memory`(name: String) async throws {
         let image = try await IsolationHarness.decode(name, IsolationHarness.coder()).get()
         #expect(IsolationHarness.isRight(image))
     }
@@ -153,7 +153,7 @@ struct IsolationHazardTests {
     }
 
     @Test(arguments: WorkerKind.allCases)
-    func `A worker with threads that no wall holds is not used`(kind: WorkerKind) async throws {
+    func `A worker with threads outside the sandbox is not used`(kind: WorkerKind) async throws {
         let hazards = NamedHazards(prefix: "crowded")
         let program = WorkerProgram(path: hazards.path)
         let error = await valueOnThread { () -> WebImageError? in
@@ -168,7 +168,7 @@ struct IsolationHazardTests {
         #expect(hazards.workers.isEmpty)
     }
 
-    @Test func `Bytes that are too many, or none, do not get to a worker`() async throws {
+    @Test func `Data that is too long, or empty, is not sent to a worker`() async throws {
         let coder = IsolatedImageCoder(DecodeIsolation(), base: ImageCodersManager())
         var options = ImageDecodeOptions()
         options.limits.maximumEncodedByteCount = 5
@@ -180,7 +180,7 @@ struct IsolationHazardTests {
         #expect(empty?.code == .badImageData)
     }
 
-    @Test func `A long answer comes as memory, if it is not longer than it may be`() async throws {
+    @Test func `A long answer is sent as memory, within its limit`() async throws {
         let coder = IsolationHarness.coder()
         let ask: @Sendable (ImageLimits) async -> Result<ImageProperties, any Error> = { limits in
             await valueOnThread {

@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageIsolation
 
-/// Workers that were taken over, and answer what they like.
+/// Compromised workers with forged answers.
 @Suite(
     .enabled(if: IsolationHarness.isSupported, "this system does not confine processes, or this is a sanitized build"),
     .timeLimit(.minutes(3))
@@ -25,7 +25,7 @@ struct IsolationLieTests {
         ("announced socket", "can still be changed"), ("announced twice", "unknown answer"),
         ("empty", "crashed"), ("deaf", "crashed"),
     ])
-    func `A lie is an error for its picture alone`(name: String, message: String) async throws {
+    func `A forged answer is an error only for its image`(name: String, message: String) async throws {
         let coder = IsolationHarness.coder { ($0.maximumDecodeCount, $0.maximumWorkerCount) = (1, 1) }
         let error = try #require(await IsolationHarness.error(name, coder))
         #expect(error.code == .decoderCrashed, "\(error)")
@@ -41,7 +41,7 @@ struct IsolationLieTests {
     ]
 
     @Test(arguments: sizes)
-    func `A picture or a frame that is bigger than the box is a lie`(
+    func `An image or a frame bigger than the box is refused`(
         size: (width: Double, height: Double, keepsShape: Bool, covers: Bool, isLie: Bool)
     ) async throws {
         var options = ImageDecodeOptions()
@@ -58,7 +58,7 @@ struct IsolationLieTests {
     }
 
     @Test(arguments: [(60, true), (64, false)])
-    func `A picture or a frame with more bytes than were left for it is a lie`(limit: Int, isLie: Bool) async throws {
+    func `An image or a frame with more bytes than were left for it is refused`(limit: Int, isLie: Bool) async throws {
         var options = ImageDecodeOptions()
         options.scaleDownLimitBytes = limit
         for result in await Self.answers("picture", options) {
@@ -67,7 +67,7 @@ struct IsolationLieTests {
         }
     }
 
-    @Test func `Memory that is bigger than the picture may be, or that is of none, is not taken`() async throws {
+    @Test func `Memory bigger than the image may be, or without an image, is refused`() async throws {
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = ImageSize(width: 4, height: 4)
         for result in await Self.answers("announced beyond", options).prefix(1) {
@@ -82,7 +82,7 @@ struct IsolationLieTests {
         #expect(error?.code == .decoderCrashed && error?.message.contains("announces an image") == true)
     }
 
-    @Test func `A picture that takes more than its worker said has no room in a budget`() async throws {
+    @Test func `An image bigger than its worker's estimate gets no memory from a budget`() async throws {
         let budget = DecodedMemoryBudget(byteLimit: 1 << 20)
         let decode: @Sendable (String) async -> Result<Image, any Error> = { name in
             await valueOnThread {
@@ -102,7 +102,7 @@ struct IsolationLieTests {
     }
 
     @Test(arguments: ["picture", "needs nothing"])
-    func `A picture out of a cache takes no more than its worker said either`(name: String) async throws {
+    func `An image from a cache takes no more than its worker's estimate either`(name: String) async throws {
         let directory = TemporaryDirectory()
         let cache = ImageCache(directory: directory.path)
         let budget = DecodedMemoryBudget(byteLimit: 1 << 20)
@@ -121,7 +121,7 @@ struct IsolationLieTests {
         #expect(isRight ? IsolationHarness.isRight(immediate) : immediate == nil)
         #expect((cache.imageFromMemory(forKey: "a") == nil) != isRight)
 
-        // One that was transformed before it was stored.
+        // An image transformed before it was stored.
         let url = try #require(URL(string: "https://example.com/a.png"))
         let flip = FlippingTransformer(horizontal: true, vertical: false)
         let key = CacheKeys.transformed(url.absoluteString, by: flip.transformerKey)
@@ -143,7 +143,7 @@ struct IsolationLieTests {
         #expect(budget.usage.inFlightByteCount == 0)
     }
 
-    /// The picture, and a frame.
+    /// The image, and a frame.
     private static func answers(_ name: String, _ options: ImageDecodeOptions) async -> [Result<Image, any Error>] {
         let coder = IsolationHarness.coder()
         let data = IsolationHarness.picture(name)
@@ -155,15 +155,15 @@ struct IsolationLieTests {
         }
     }
 
-    @Test func `An answer that nobody asked for is not taken for that of the next picture`() async throws {
-        // The lie is about the first request: no other test has used these workers.
+    @Test func `An unrequested answer is not taken for that of the next image`() async throws {
+        // The forged answer concerns the first request: no other test has used these workers.
         let coder = IsolationHarness.coder { ($0.maximumWorkerCount, $0.maximumDecodeCount) = (1, 400) }
         let first = try await IsolationHarness.decode("twice", coder).get()
         #expect(first.pixelWidth == 4 && !IsolationHarness.isRight(first))
         for _ in 0..<3 { #expect(IsolationHarness.isRight(try await IsolationHarness.decode("picture", coder).get())) }
     }
 
-    @Test func `No lie leaves a descriptor behind`() async throws {
+    @Test func `No forged answer leaks a descriptor`() async throws {
         await #expect(processExitsWith: .success) {
             let isolation = IsolationHarness.isolation { ($0.maximumWorkerCount, $0.maximumDecodeCount) = (1, 1) }
             let clock = ManualClock()

@@ -15,7 +15,7 @@ import WebImage
 )
 struct WorkerPoolTests {
     private let delays = ManualDelays()
-    /// No other test's workers are killed or counted.
+    /// Not shared with other tests, whose workers would be killed or counted.
     private let hazards = NamedHazards()
 
     private func pool(_ change: (inout DecodeIsolation) -> Void = { _ in }) -> WorkerPool {
@@ -30,7 +30,7 @@ struct WorkerPoolTests {
         )
     }
 
-    /// Whether the picture came out right; an error is thrown.
+    /// Returns whether the image is correct; throws an error.
     private func decode(_ pool: WorkerPool, _ name: String = "picture", seconds: Double = 20) async throws -> Bool {
         try await valueOnThread { () -> Result<Bool, WebImageError> in
             do throws(WebImageError) {
@@ -46,7 +46,7 @@ struct WorkerPoolTests {
 
     private func has(_ pool: WorkerPool, _ all: Int, _ idle: Int) -> Bool { pool.counts == (all, idle) }
 
-    /// Waits until threads that nobody waits for have done what they were given.
+    /// Waits until detached threads have done their work.
     private func settle(_ pool: WorkerPool, _ condition: @escaping @Sendable ((all: Int, idle: Int)) -> Bool) async
         -> Bool
     {
@@ -58,7 +58,7 @@ struct WorkerPoolTests {
         return true
     }
 
-    @Test func `A worker is used again, and ends when it has been idle for long`() async throws {
+    @Test func `A worker is reused, and ends when it has been idle for long`() async throws {
         let pool = pool { $0.idleTime = 10 }
         #expect(try await decode(pool))
         #expect(try await decode(pool))
@@ -70,9 +70,7 @@ struct WorkerPoolTests {
         #expect(try await decode(pool))
     }
 
-    @Test func `A worker can do nothing that root could, and ends before this process when memory is short`()
-        async throws
-    {
+    @Test func `A worker has no root privileges, and is killed before this process when memory is low`() async throws {
         let pool = pool()
         #expect(try await decode(pool))
         let workers = hazards.workers
@@ -85,7 +83,7 @@ struct WorkerPoolTests {
         }
     }
 
-    @Test func `A worker that is used goes later`() async throws {
+    @Test func `Use extends a worker's idle time`() async throws {
         let pool = pool { $0.idleTime = 10 }
         #expect(try await decode(pool))
         delays.advance(8)
@@ -98,13 +96,13 @@ struct WorkerPoolTests {
         #expect(await settle(pool) { $0.all == 0 })
     }
 
-    @Test func `After so many decodes there is a new one`() async throws {
+    @Test func `After a number of decodes there is a new worker`() async throws {
         let pool = pool { ($0.maximumDecodeCount, $0.maximumWorkerCount) = (2, 1) }
         for _ in 0..<5 { #expect(try await decode(pool)) }
         #expect(await settle(pool) { $0.all == 1 })
     }
 
-    @Test func `No more run at once than are allowed, and all that wait get their turn`() async throws {
+    @Test func `The maximum number of workers holds, and all waiting decodes get their turn`() async throws {
         let pool = pool { $0.maximumWorkerCount = 2 }
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<12 { group.addTask { try await self.decode(pool) } }
@@ -113,7 +111,7 @@ struct WorkerPoolTests {
         #expect(has(pool, 2, 2) || has(pool, 1, 1))
     }
 
-    @Test func `A worker that dies while it has nothing to do is nobody's fault`() async throws {
+    @Test func `A worker killed while idle causes no error`() async throws {
         let pool = pool { $0.maximumWorkerCount = 1 }
         #expect(try await decode(pool))
         #expect(hazards.workers.count == 1)
@@ -121,9 +119,7 @@ struct WorkerPoolTests {
         for _ in 0..<3 { #expect(try await decode(pool)) }
     }
 
-    @Test func `A worker that is killed in the middle of a decode is an error, and the next picture is decoded`()
-        async throws
-    {
+    @Test func `A worker killed during a decode is an error, and the next image is decoded`() async throws {
         let pool = pool { $0.maximumWorkerCount = 1 }
         let spinning = Task { try await decode(pool, "spin", seconds: 100) }
         // It is in the middle of it once it has taken time; the start takes less.
@@ -136,7 +132,7 @@ struct WorkerPoolTests {
         #expect(try await decode(pool))
     }
 
-    @Test func `A worker that was started ahead of time is there for the first picture`() async throws {
+    @Test func `A worker started ahead of time serves the first image`() async throws {
         let pool = pool()
         pool.prepare()
         #expect(await settle(pool) { $0 == (1, 1) })
@@ -147,7 +143,7 @@ struct WorkerPoolTests {
         #expect(has(pool, 1, 1))
     }
 
-    @Test func `Nothing is left of workers: no process, no descriptor`() async throws {
+    @Test func `Workers leave no process and no descriptor behind`() async throws {
         await #expect(processExitsWith: .success) {
             let suite = WorkerPoolTests()
             let pool = suite.pool { ($0.maximumWorkerCount, $0.maximumDecodeCount) = (1, 3) }
@@ -165,7 +161,7 @@ struct WorkerPoolTests {
         }
     }
 
-    @Test func `Pools are shared by what differs in formats and times alone`() {
+    @Test func `Settings that differ only in formats and times share pools`() {
         var other = IsolationHarness.isolation()
         (other.formats, other.maximumDecodeDuration) = ([.svg], 1)
         let pool = WorkerPools.pool(IsolationHarness.isolation(), .sealed)
@@ -175,7 +171,7 @@ struct WorkerPoolTests {
         #expect(WorkerPools.pool(other, .sealed) !== pool)
     }
 
-    @Test func `Times that are no numbers become some, and such decodes share workers, too`() {
+    @Test func `Times of NaN or infinity are replaced, and such decodes share workers, too`() {
         var isolation = IsolationHarness.isolation()
         (isolation.idleTime, isolation.maximumDecodeDuration) = (.nan, .nan)
         #expect(isolation.idleTime == 10 && isolation.maximumDecodeDuration == 0.01)

@@ -31,7 +31,8 @@ import WebImage
         ).path
     }
 
-    @Test func `What was asked for comes first, then the environment, this program, its neighbour, and libexec`() throws
+    @Test func `The order of lookup is: the given path, the environment, this program, its neighbour, and libexec`()
+        throws
     {
         let libexec = try program("libexec/webimage-decoder")
         try FileManager.default.createDirectory(atPath: directory.path("bin"), withIntermediateDirectories: true)
@@ -45,7 +46,7 @@ import WebImage
         #expect(try find("", variable: "") == beside)
     }
 
-    @Test func `A program that is not there is an error, not a reason to take another`() throws {
+    @Test func `A missing program is an error, and no other is used`() throws {
         _ = try program("bin/webimage-decoder")
         for wanted in ["/nonexistent/decoder", directory.path] {
             let error = #expect(throws: WebImageError.self) {
@@ -57,12 +58,12 @@ import WebImage
         #expect(error?.code == .decoderUnavailable && error?.message.contains("/nonexistent/decoder") == true)
     }
 
-    @Test func `Without any the error says where it was looked for`() {
+    @Test func `Without any program the error lists the searched paths`() {
         let error = #expect(throws: WebImageError.self) { try find() }
         #expect(error?.code == .decoderUnavailable && error?.message.contains("libexec") == true)
     }
 
-    @Test func `A program that is no worker is an error`() async {
+    @Test func `A program that is not a worker is an error`() async {
         let coder = IsolatedImageCoder(
             IsolationHarness.isolation { $0.workerPath = "/bin/true" },
             base: ImageCodersManager()

@@ -13,7 +13,7 @@ public enum CRC32 {
         return ~result
     }
 
-    /// A PNG file with the checksums of its chunks made right, as far as its chunks can be followed.
+    /// A PNG file with the checksums of its chunks corrected, as far as its chunks can be parsed.
     public static func repairingPNG(_ data: Data) -> Data {
         var bytes = [UInt8](data)
         var offset = 8

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import WebImageModel
 
-/// Files as they arrive from broken disks and broken connections.
+/// Files damaged by broken disks and broken connections.
 public enum DamagedFiles {
     /// The file cut at every sixteenth of its length.
     public static func truncations(of data: Data) -> [Data] { (0..<16).map { data.prefix(data.count * $0 / 16) } }
@@ -21,8 +21,9 @@ public enum DamagedFiles {
         }
     }
 
-    /// What is wrong with how a coder takes data, damaged or not: a picture of another size than the header says. Nil when it
-    /// does well, which may mean an error. Pictures of more than a megapixel are refused, so that it does not take long.
+    /// The error of a coder's handling of data, damaged or not: an image of another size than the header says. Nil if
+    /// there is none, which may mean a decode error. Images of more than a megapixel are refused, so that it does not
+    /// take long.
     public static func complaint(of coder: any ImageCoder, about data: Data) -> String? {
         var options = ImageDecodeOptions()
         options.limits.maximumPixelCount = 1 << 20

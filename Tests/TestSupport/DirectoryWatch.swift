@@ -1,11 +1,11 @@
 import CTestSupport
 import Glibc
 
-/// Tells when something is written to the files of a directory.
+/// Reports writes to the files of a directory.
 final class DirectoryWatch: Sendable {
     private let watch: Int32
 
-    /// Watches from now on; nil when that cannot be.
+    /// Watches from now on; nil on failure.
     init?(_ path: String) {
         watch = ctest_watch_directory(path)
         if watch < 0 { return nil }
@@ -13,8 +13,8 @@ final class DirectoryWatch: Sendable {
 
     deinit { close(watch) }
 
-    /// Suspends until the condition holds, which is looked at now and after each change; false when a process ends first, or
-    /// after `seconds`.
+    /// Suspends until the condition holds, which is checked now and after each change; false when a process ends first,
+    /// or after `seconds`.
     func wait(
         seconds: Int = 15,
         orEndOf pid: pid_t,

@@ -1,9 +1,8 @@
 public import FoundationEssentials
 
-/// Files that other programs made, below `Tests/Fixtures` or, for the formats that are targets of their own,
-/// `Tests/WebImageFormatsTests/Fixtures`.
+/// Files of other programs, below `Tests/Fixtures` or, for the optional formats, `Tests/WebImageFormatsTests/Fixtures`.
 public enum Fixtures {
-    /// Directories of formats whose tests are in a target of their own.
+    /// Directories of formats whose tests are in a separate target.
     private static let ofOtherFormats: Set<Substring> = ["TIFF", "SVG", "AVIF", "HEIF", "HDR", "JPEGXL", "CodedSizes"]
 
     /// The absolute path of a fixture, for example `JPEG/baseline.jpg`. Found next to the sources, not in a bundle.
@@ -17,7 +16,7 @@ public enum Fixtures {
 
     /// The bytes of a fixture.
     ///
-    /// - Throws: when the file does not exist.
+    /// - Throws: An error if the file does not exist.
     public static func data(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path(name))) }
 
     /// The pixels of a fixture in a portable anymap.

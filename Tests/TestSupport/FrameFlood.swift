@@ -2,14 +2,14 @@ import CTestSupport
 public import FoundationEssentials
 import Glibc
 
-/// A server over TLS that takes up HTTP/2 only to send one kind of frame for ever. `openssl s_server` does the TLS; it ends with
-/// the object.
+/// A server over TLS that accepts HTTP/2 only to send one kind of frame without end. `openssl s_server` does the TLS;
+/// it ends with the object.
 public final class FrameFlood: Sendable {
-    /// What is sent without end.
+    /// The frames that are sent without end.
     public enum Kind: String, CaseIterable, Sendable {
         /// Before any head.
         case priority, ping, pingAnswers, settings, windowUpdates, unknownFrames, alternativeServices, interimHeads
-        /// After the head of the answer.
+        /// After the head of the response.
         case priorityAfterHead, emptyData, paddedData, singleBytes, emptyHeads, windowUpdatesAfterHead
         /// Within a head.
         case continuations
@@ -41,7 +41,7 @@ public final class FrameFlood: Sendable {
         process = ctest_spawn(openssl, &words, environ, directory.path, input.reading, output.writing, nothing)
         let sent = sent
         startThread {
-            // The probe below is a connection too, and openssl would send it what is meant for the client.
+            // The probe below is a connection too, and openssl would send it the data meant for the client.
             if Self.waitForBytes(output.reading) {
                 startThread {
                     Self.flood(input.writing, kind, sent)
@@ -65,7 +65,7 @@ public final class FrameFlood: Sendable {
         waitpid(process, &status, 0)
     }
 
-    /// What is asked for.
+    /// The requested URL.
     public var url: URL {
         guard let url = URL(string: "https://127.0.0.1:\(port.port)\(Self.path)") else {
             preconditionFailure("the URL is well-formed")
@@ -76,18 +76,18 @@ public final class FrameFlood: Sendable {
     /// The file of the certificate, which is its own authority.
     public var certificate: String { directory.path("cert.pem") }
 
-    /// Has those look again who wait for ``hasSent(_:orEndOf:)``.
+    /// Wakes the waiters of ``hasSent(_:orEndOf:)`` to check again.
     public func notify() { sent.withLock { _ in } }
 
-    /// Suspends until so many bytes were sent; false when `isOver` says so before, which is asked when more was sent and when
-    /// ``notify()`` says so.
+    /// Suspends until this many bytes were sent; false when `isOver` returns true before, which is called when more was
+    /// sent and after ``notify()``.
     public func hasSent(_ byteCount: Int, orEndOf isOver: @escaping @Sendable () -> Bool) async -> Bool {
         await sent.value(seconds: 20) { count -> Bool? in
             count >= byteCount ? true : isOver() ? false : nil
         } ?? false
     }
 
-    /// Whether it accepts connections, asked until it does: it says so nowhere.
+    /// Returns whether it accepts connections, tried until it does: there is no notification.
     private static func waitsForConnections(on port: Int) -> Bool {
         for _ in 0..<2000 {
             if let probe = LoopbackSocket.connect(port: port) {
@@ -105,7 +105,7 @@ public final class FrameFlood: Sendable {
         return (ends[0], ends[1])
     }
 
-    /// Reads what there is, waiting for it; false at the end.
+    /// Reads the available bytes, waiting for them; false at the end.
     private static func waitForBytes(_ input: Int32) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {

@@ -1,14 +1,14 @@
 import CTestSupport
 import Glibc
 
-/// A program that runs beside the test and can be listened to and killed; it is killed when the object goes. ``ProgramRun``
-/// is for those that are waited for.
+/// A program that runs beside the test and can be read from and killed; it is killed when the object is released.
+/// ``ProgramRun`` is for programs that are waited for.
 public final class HelperProcess: Sendable {
     private let pid: pid_t
     private let output: Int32
     private let status = Monitor<Int32?>(nil)
 
-    /// Starts a program that lies beside the running one.
+    /// Starts a program in the directory of the running one.
     public convenience init(_ name: String, _ arguments: [String]) throws {
         try self.init(path: ProgramRun.product(name), arguments)
     }
@@ -50,8 +50,8 @@ public final class HelperProcess: Sendable {
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Waits until the files of a directory are as wanted, which is looked at now and after each change; false when the program
-    /// ends first, or after 15 seconds.
+    /// Waits until the files of a directory are as wanted, which is checked now and after each change; false when the
+    /// program ends first, or after 15 seconds.
     public func wait(
         forChangesOf directory: String,
         until condition: @escaping @Sendable () -> Bool
@@ -65,7 +65,7 @@ public final class HelperProcess: Sendable {
     /// Sends it a signal.
     public func send(_ signal: Int32) { Glibc.kill(pid, signal) }
 
-    /// Waits for its end; its exit code, or 128 and the number of the signal that ended it.
+    /// Waits for its end; returns its exit code, or 128 plus the number of the signal that ended it.
     @discardableResult
     public func wait() async -> Int32 { await valueOnThread { self.block() } }
 

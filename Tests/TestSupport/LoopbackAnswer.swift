@@ -1,17 +1,17 @@
 import Glibc
 
-/// What a server on 127.0.0.1 answered to one request.
+/// The response of a server on 127.0.0.1 to one request.
 public struct LoopbackAnswer: Sendable {
-    /// The status; 0 if there was no answer.
+    /// The status; 0 if there was no response.
     public let status: Int
     /// The status line and the fields.
     public let head: String
-    /// What follows until the server closes the connection.
+    /// The bytes until the server closes the connection.
     public let body: [UInt8]
 
     /// Sends a GET request on a new connection, and suspends until the server closes it.
     ///
-    /// - Parameter fields: further lines of the request, each with its line end.
+    /// - Parameter fields: Further lines of the request, each with its line end.
     public static func get(_ target: String, port: Int, fields: String = "") async -> LoopbackAnswer {
         await valueOnThread { LoopbackAnswer("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(fields)\r\n", port: port) }
     }

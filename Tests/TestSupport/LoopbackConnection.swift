@@ -1,13 +1,13 @@
 import Glibc
 
-/// The server's end of a connection: for scripts that write an answer themselves.
+/// The server's end of a connection: for scripts that write a response themselves.
 public final class LoopbackConnection: Sendable {
     private let socket: Int32
     private let unread = Monitor<[UInt8]>([])
 
     init(socket: Int32) { self.socket = socket }
 
-    /// Sends bytes as they are; false when the client is gone.
+    /// Sends bytes unchanged; false when the client is gone.
     @discardableResult
     public func send(_ bytes: [UInt8]) -> Bool {
         var sent = 0
@@ -37,7 +37,7 @@ public final class LoopbackConnection: Sendable {
     /// Sends one chunk of a chunked body.
     @discardableResult
     public func sendChunk(_ bytes: [UInt8]) -> Bool {
-        // One of no bytes would end the body.
+        // A chunk of no bytes would end the body.
         bytes.isEmpty || send(Array(String(bytes.count, radix: 16).utf8) + [13, 10] + bytes + [13, 10])
     }
 

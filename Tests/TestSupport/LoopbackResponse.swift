@@ -1,16 +1,16 @@
-/// What a ``LoopbackServer`` does with a request.
+/// The behaviour of a ``LoopbackServer`` for a request.
 public struct LoopbackResponse: Sendable {
-    /// Writes the answer; false closes the connection.
+    /// Writes the response; false closes the connection.
     public let run: @Sendable (LoopbackRequest, LoopbackConnection) -> Bool
 
-    /// Anything: the script writes to the connection itself. It answers whether the connection stays open.
+    /// Any behaviour: the script writes to the connection itself. It returns whether the connection stays open.
     public static func script(
         _ body: @escaping @Sendable (LoopbackRequest, LoopbackConnection) -> Bool
     ) -> LoopbackResponse {
         LoopbackResponse(run: body)
     }
 
-    /// A proper answer with its length; the connection stays open.
+    /// A correct response with its length; the connection stays open.
     public static func response(
         _ status: Int = 200,
         headers: [(String, String)] = [],
@@ -31,7 +31,7 @@ public struct LoopbackResponse: Sendable {
         }
     }
 
-    /// A body that breaks off: `declared` bytes are announced, `body` is sent, then the connection closes.
+    /// A truncated body: `declared` bytes are announced, `body` is sent, then the connection closes.
     public static func truncated(_ body: [UInt8], declared: Int) -> LoopbackResponse {
         script { _, connection in
             connection.sendHead(200, [("Content-Length", "\(declared)")])
@@ -40,7 +40,7 @@ public struct LoopbackResponse: Sendable {
         }
     }
 
-    /// A chunked body whose last chunk never comes: the connection closes instead.
+    /// A chunked body without its last chunk: the connection closes instead.
     public static func truncatedChunked(_ body: [UInt8]) -> LoopbackResponse {
         script { _, connection in
             connection.sendHead(200, [("Transfer-Encoding", "chunked")])
@@ -67,7 +67,7 @@ public struct LoopbackResponse: Sendable {
         }
     }
 
-    /// One byte at a time, `interval` seconds apart, for ever or until the client leaves.
+    /// One byte at a time, `interval` seconds apart, forever or until the client leaves.
     public static func slow(interval: Double, declared: Int) -> LoopbackResponse {
         script { _, connection in
             connection.sendHead(200, [("Content-Length", "\(declared)")])
@@ -101,7 +101,7 @@ public struct LoopbackResponse: Sendable {
         return false
     }
 
-    /// Bytes as they are, then the end.
+    /// Bytes unchanged, then the end.
     public static func raw(_ bytes: [UInt8]) -> LoopbackResponse {
         script { _, connection in
             connection.send(bytes)
@@ -109,16 +109,16 @@ public struct LoopbackResponse: Sendable {
         }
     }
 
-    /// Text as it is, then the end.
+    /// Text unchanged, then the end.
     public static func raw(_ text: String) -> LoopbackResponse { raw(Array(text.utf8)) }
 
-    /// `count` fields of `bytes` bytes each before a proper body.
+    /// `count` fields of `bytes` bytes each before a correct body.
     public static func manyHeaders(_ count: Int, bytes: Int) -> LoopbackResponse {
         let value = String(repeating: "v", count: bytes)
         return response(headers: (0..<count).map { ("X-Field-\($0)", value) }, body: [1, 2, 3])
     }
 
-    /// A body without end, in chunks.
+    /// An endless body, in chunks.
     public static let endless = script { _, connection in
         let block = [UInt8](repeating: 7, count: 64 << 10)
         connection.sendHead(200, [("Transfer-Encoding", "chunked")])

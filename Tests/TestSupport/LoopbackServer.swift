@@ -14,10 +14,10 @@ import Glibc
 ///
 /// Every connection has a thread. The server ends with the object.
 public final class LoopbackServer: Sendable {
-    /// Makes the answer to a request; called on the connection's thread and may block it.
+    /// Makes the response to a request; called on the connection's thread and may block it.
     public typealias Handler = @Sendable (LoopbackRequest) -> LoopbackResponse
 
-    /// No port, or no socket, is to be had.
+    /// No port, or no socket, is available.
     public struct StartFailure: Error {}
 
     private struct State {
@@ -35,8 +35,8 @@ public final class LoopbackServer: Sendable {
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - address: another of the addresses that Linux takes for its own, 127.0.0.2 for example, as a number.
-    ///   - port: a port; any that is free by default.
+    ///   - address: Another of Linux's local addresses, 127.0.0.2 for example, as a number.
+    ///   - port: A port; any that is free by default.
     public init(address: UInt32 = 0x7f00_0001, port: Int = 0, _ handler: @escaping Handler) throws {
         signal(SIGPIPE, SIG_IGN)
         guard let (listener, port) = LoopbackSocket.bind(reusesAddress: false, address: address, port: port) else {
@@ -84,28 +84,28 @@ public final class LoopbackServer: Sendable {
         if isFirst { shutdown(listener, Int32(SHUT_RDWR)) }
     }
 
-    // MARK: What a test asks
+    // MARK: Queries of tests
 
     /// The URL of a path on this server, which starts with a slash.
     public func url(_ path: String, scheme: String = "http") -> URL {
         guard let url = URL(string: "\(scheme)://127.0.0.1:\(port)\(path)") else {
-            preconditionFailure("\(path) is no path")
+            preconditionFailure("\(path) is not a path")
         }
         return url
     }
 
-    /// Requests so far, in the order they came.
+    /// Requests so far, in order of arrival.
     public var requests: [LoopbackRequest] { state.withLock { $0.requests } }
 
-    /// How many requests came for a path, or for all; queries do not count as part of a path.
+    /// The number of requests for a path, or for all; queries do not count as part of a path.
     public func requestCount(_ path: String? = nil) -> Int {
         requests.filter { path == nil || $0.path == path }.count
     }
 
-    /// How many connections were made so far.
+    /// The number of connections made so far.
     public var connectionCount: Int { state.withLock { $0.connectionCount } }
 
-    /// How many connections are open.
+    /// The number of open connections.
     public var openConnectionCount: Int { state.withLock { $0.connections.count } }
 
     /// Suspends until the server's state is as wanted; false after 30 seconds.
@@ -136,22 +136,22 @@ public final class LoopbackServer: Sendable {
     }
 }
 
-/// A request as the server got it.
+/// A request as the server received it.
 public struct LoopbackRequest: Sendable {
     /// The method, for example GET.
     public let method: String
-    /// The target as it was sent; an absolute URL when the client takes the server for a proxy.
+    /// The target as it was sent; an absolute URL when the client uses the server as a proxy.
     public let target: String
-    /// Fields in the order they came.
+    /// Fields in order of arrival.
     public let headers: [(name: String, value: String)]
-    /// The body, if its length was told.
+    /// The body, if its length was given.
     public let body: [UInt8]
     /// The number of the connection, from 1 on.
     public let connection: Int
 
     /// The target without its query.
     public var path: String { String(target.prefix { $0 != "?" }) }
-    /// What follows the question mark.
+    /// The part after the question mark.
     public var query: String { target.contains("?") ? String(target.drop { $0 != "?" }.dropFirst()) : "" }
 
     /// The first value of a field, or nil.

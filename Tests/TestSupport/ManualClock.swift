@@ -15,10 +15,10 @@ public final class ManualClock: Sendable {
         }
     }
 
-    /// Sets the wall clock, as a user or a time server does: forwards or backwards by so many seconds.
+    /// Sets the wall clock, as a user or a time server does: forwards or backwards by this many seconds.
     public func jump(_ seconds: Double) { state.withLock { $0.wall += seconds } }
 
-    /// What it shows.
+    /// The current values.
     public var wallTime: Double { state.withLock { $0.wall } }
 
     /// The clock as the library takes it.

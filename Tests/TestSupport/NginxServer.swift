@@ -3,16 +3,16 @@ import Glibc
 
 /// A real nginx on free loopback ports, over http and over https with HTTP/2, that serves a directory; it ends with the object.
 public final class NginxServer: Sendable {
-    /// Why it did not start.
+    /// The error of its start.
     public struct StartFailure: Error, CustomStringConvertible {
         /// The reason.
         public let description: String
     }
 
-    /// Whether the programs it needs are installed.
+    /// A Boolean value that indicates whether the programs it needs are installed.
     public static var isInstalled: Bool { program("nginx") != nil && program("openssl") != nil }
 
-    /// Below `root`: what it serves.
+    /// Below `root`: the served files.
     public let directory = TemporaryDirectory()
     /// The directory that is served.
     public var root: String { directory.path("root") }
@@ -25,9 +25,9 @@ public final class NginxServer: Sendable {
     /// Starts nginx.
     ///
     /// - Parameters:
-    ///   - files: what it serves: names and contents.
-    ///   - locations: further lines for its `server` block.
-    ///   - logFormat: a line of the access log, in nginx's notation.
+    ///   - files: The served files: names and contents.
+    ///   - locations: Further lines for its `server` block.
+    ///   - logFormat: A line of the access log, in nginx's notation.
     public init(
         files: [String: [UInt8]] = [:],
         locations: String = "",
@@ -69,7 +69,7 @@ public final class NginxServer: Sendable {
     public func url(_ path: String, scheme: String = "http") -> URL {
         let port = scheme == "https" ? httpsPort.port : httpPort.port
         guard let url = URL(string: "\(scheme)://127.0.0.1:\(port)\(path)") else {
-            preconditionFailure("\(path) is no path")
+            preconditionFailure("\(path) is not a path")
         }
         return url
     }
@@ -81,7 +81,7 @@ public final class NginxServer: Sendable {
         return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// Suspends until the log has `count` lines, which nginx writes after it has answered.
+    /// Suspends until the log has `count` lines, which nginx writes after it has responded.
     public func log(count: Int) async -> [String] {
         _ = await DirectoryWatch(directory.path)?.wait(orEndOf: process) { self.log.count >= count }
         return log
@@ -142,7 +142,7 @@ public final class NginxServer: Sendable {
         guard status == 0 else { throw StartFailure(description: "openssl made no certificate") }
     }
 
-    /// Starts a program with its output thrown away.
+    /// Starts a program with its output discarded.
     private static func spawn(_ arguments: [String]) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

@@ -1,6 +1,6 @@
-/// A PNG that is small as a file and huge as a picture.
+/// A PNG that is small as a file and huge as an image.
 public enum PNGBomb {
-    /// A black one-bit grey picture of any size: rows of zeros in one stream of stored-then-repeated deflate blocks.
+    /// A black one-bit grey image of any size: rows of zeros in one stream of stored-then-repeated deflate blocks.
     public static func make(width: Int, height: Int) -> [UInt8] {
         var file: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
         file += chunk("IHDR", bigEndian(UInt32(width)) + bigEndian(UInt32(height)) + [1, 0, 0, 0, 0])
@@ -9,7 +9,8 @@ public enum PNGBomb {
         return file
     }
 
-    /// A gzip file of `count` zeros, about a 160th of that long. Its checksum is wrong, as nobody should get that far.
+    /// A gzip file of `count` zeros, about a 160th of that long. Its checksum is wrong, as no reader should get that
+    /// far.
     public static func gzip(zeros count: Int) -> [UInt8] {
         let deflated = zeros(count).dropFirst(2).dropLast(4)
         return [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + deflated + [0, 0, 0, 0, 0, 0, 0, 0]
@@ -41,13 +42,13 @@ public enum PNGBomb {
     }
 }
 
-/// Packs bits as deflate wants them, the lowest first.
+/// Packs bits in deflate's order, the lowest first.
 private struct BitWriter {
     private(set) var full: [UInt8] = []
     private var pending: UInt32 = 0
     private var count = 0
 
-    /// Numbers go in from their lowest bit.
+    /// Numbers are written from their lowest bit.
     mutating func write(_ value: UInt32, _ width: Int) {
         pending |= value << UInt32(count)
         count += width
@@ -58,7 +59,7 @@ private struct BitWriter {
         }
     }
 
-    /// Huffman codes go in from their highest bit.
+    /// Huffman codes are written from their highest bit.
     mutating func writeCode(_ code: UInt32, _ width: Int) { write(Self.reversed(code, width), width) }
 
     static func reversed(_ code: UInt32, _ width: Int) -> UInt32 {

@@ -1,7 +1,7 @@
 import Glibc
 public import WebImageModel
 
-/// How far the pixels of an image are from expected ones.
+/// The difference between the pixels of an image and expected ones.
 public struct PixelDifference: Sendable, CustomStringConvertible {
     /// The largest difference of a sample.
     public var maximum = 0
@@ -9,7 +9,7 @@ public struct PixelDifference: Sendable, CustomStringConvertible {
     public var mean = 0.0
     /// Peak signal-to-noise ratio in decibels; infinite for equal pixels.
     public var psnr = Double.infinity
-    /// Whether the sizes differ; then nothing else is compared.
+    /// A Boolean value that indicates whether the sizes differ; then nothing else is compared.
     public var sizesDiffer = false
 
     /// Compares; expected alpha is premultiplied here, exactly rounded.

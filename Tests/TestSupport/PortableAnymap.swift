@@ -2,9 +2,9 @@ public import FoundationEssentials
 
 /// Expected pixels as another program wrote them: PGM (P5), PPM (P6) or PAM (P7), 8 bits per sample.
 public struct PortableAnymap: Sendable {
-    /// What is wrong with a file.
+    /// The error of a malformed file.
     public struct Malformed: Error {
-        /// What was expected.
+        /// The expected content.
         public let expected: String
     }
 

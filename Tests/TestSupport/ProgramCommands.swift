@@ -1,16 +1,16 @@
 import Dispatch
 import Glibc
 
-/// Thrown by a command of a program for arguments that it does not take.
+/// Thrown by a command of a program for invalid arguments.
 public struct UsageError: Error {
     /// Wrong arguments.
     public init() {}
 }
 
-/// A command of a program that tests run; it is given the arguments after its name.
+/// A command of a program that tests run; it gets the arguments after its name.
 public typealias ProgramCommand = ([String]) throws -> Void
 
-/// Runs the command that this program's first argument names. Ends the process with 64 if there is none, or if it does not take the
+/// Runs the command that this program's first argument names. Ends the process with 64 if there is none, or for invalid
 /// arguments, and with 70 for any other error that it throws.
 public func runCommand(of commands: [String: ProgramCommand]) {
     let arguments = Array(CommandLine.arguments.dropFirst())
@@ -22,8 +22,8 @@ public func runCommand(of commands: [String: ProgramCommand]) {
     }
 }
 
-/// Runs an asynchronous part of a command, and ends the process with the code that it returns. As in an `async` main function, the main
-/// thread is given up for the main queue.
+/// Runs an asynchronous part of a command, and ends the process with the code that it returns. As in an `async` main
+/// function, the main thread runs `dispatchMain`.
 public func exitProgram(after body: @escaping @MainActor () async throws -> Int32) -> Never {
     Task { @MainActor in
         do {
@@ -41,7 +41,7 @@ private func exitProgram(with error: any Error) -> Never {
     exit(error is UsageError ? 64 : 70)
 }
 
-/// Prints a line at once, past the buffers of the C library: copies of the process would print what waits there, too.
+/// Prints a line at once, past the buffers of the C library: copies of the process would print their contents, too.
 public func printLine(_ text: String) { writeLine(text, to: STDOUT_FILENO) }
 
 private func writeLine(_ text: String, to descriptor: Int32) {

@@ -1,16 +1,16 @@
 import CTestSupport
 import Glibc
 
-/// One run of a program, with what it printed and what it used.
+/// One run of a program, with its output and resource use.
 public struct ProgramRun: Sendable {
-    /// The exit code, or 128 and the number of the signal that ended it.
+    /// The exit code, or 128 plus the number of the signal that ended it.
     public let status: Int32
-    /// What it wrote to standard output.
+    /// Its standard output.
     public let output: String
-    /// What it wrote to standard error.
+    /// Its standard error.
     public let errors: String
-    /// The most memory it had resident, in bytes; at least what the test's own process had when it began the program, unless memory
-    /// was to be measured.
+    /// The maximum resident memory, in bytes; at least that of the test's own process when it started the program,
+    /// unless memory was to be measured.
     public let peakMemory: Int
 
     /// The lines of standard output.
@@ -26,8 +26,8 @@ public struct ProgramRun: Sendable {
         return (own.lastIndex(of: "/").map { String(own[..<$0]) } ?? ".") + "/" + name
     }
 
-    /// Runs a program to its end, as ``init(_:_:environment:directory:input:errorsToTerminal:measuresMemory:)`` does, and suspends the test
-    /// meanwhile.
+    /// Runs a program to its end, as ``init(_:_:environment:directory:input:errorsToTerminal:measuresMemory:)`` does,
+    /// and suspends the test meanwhile.
     public static func run(
         _ program: String,
         _ arguments: [String],
@@ -50,8 +50,8 @@ public struct ProgramRun: Sendable {
         }
     }
 
-    /// Writes an executable script for bash. Another process does it: a program that a parallel test starts meanwhile would hold a file of this
-    /// process open, and Linux executes no file that is open for writing.
+    /// Writes an executable script for bash. Another process does it: a program that a parallel test starts meanwhile
+    /// would hold a file of this process open, and Linux does not execute a file that is open for writing.
     public static func writeScript(_ script: String, to path: String) async throws {
         let command = "cat >\"$0\" && chmod 755 \"$0\""
         let run = try await run("/bin/sh", ["-c", command, path], input: "#!/bin/bash\n\(script)\n")
@@ -61,10 +61,10 @@ public struct ProgramRun: Sendable {
     /// Runs a program to its end, blocking the calling thread.
     ///
     /// - Parameters:
-    ///   - environment: set in addition to the test's own.
-    ///   - directory: where it runs.
-    ///   - errorsToTerminal: whether its standard error is a terminal of 100 columns.
-    ///   - measuresMemory: whether a small program begins it, so that ``peakMemory`` is its own.
+    ///   - environment: Variables in addition to the test's own.
+    ///   - directory: The working directory.
+    ///   - errorsToTerminal: Indicates whether its standard error is a terminal of 100 columns.
+    ///   - measuresMemory: Indicates whether a small program starts it, so that ``peakMemory`` is its own.
     public init(
         _ program: String,
         _ arguments: [String],
@@ -110,10 +110,10 @@ public struct ProgramRun: Sendable {
         sys.exit(status if status >= 0 else 128 - status)
         """
 
-    /// The exit code in what `wait` gives, or 128 and the number of the signal.
+    /// The exit code in the result of `wait`, or 128 plus the number of the signal.
     static func exitCode(_ raw: Int32) -> Int32 { raw & 0x7F == 0 ? (raw >> 8) & 0xFF : 128 + (raw & 0x7F) }
 
-    /// The test's own environment with changes, as a program gets it.
+    /// The test's own environment with changes, in a program's form.
     static func variables(_ own: [String: String]) -> [String] {
         var variables: [String] = []
         var next = environ
@@ -160,7 +160,7 @@ final class PseudoTerminal {
         control = ctest_open_terminal(100, &name, name.count)
         guard control >= 0 else { throw ProgramRunError(program: "terminal", number: errno) }
         path = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        // Held open so that what was written is not lost when the program leaves.
+        // Held open so that the output is not lost when the program ends.
         device = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     }
 
@@ -169,7 +169,7 @@ final class PseudoTerminal {
         close(device)
     }
 
-    /// What has been written so far.
+    /// The output so far.
     func readAll() -> String {
         _ = fcntl(control, F_SETFL, O_NONBLOCK)
         var bytes: [UInt8] = []

@@ -2,7 +2,7 @@ package import FoundationEssentials
 import Glibc
 package import WebImageModel
 
-/// How a decode ended.
+/// The result of a decode.
 package enum ProgressiveOutcome {
     case image(Image)
     case failure(WebImageError)
@@ -16,7 +16,7 @@ package enum ProgressiveOutcome {
 
     /// Of the bytes in pieces, each time at another place in memory.
     ///
-    /// - Parameter previews: called with what can be seen after each piece but the last; never called without it.
+    /// - Parameter previews: Called with the preview after each piece but the last; never called without one.
     package init(
         pieces: [Int],
         of data: Data,
@@ -46,7 +46,7 @@ package enum ProgressiveOutcome {
         } catch { self = .failure(error) }
     }
 
-    /// Whether both are the very same picture, or neither is one.
+    /// Returns whether both are the very same image, or neither is one.
     package func matches(_ other: ProgressiveOutcome) -> Bool {
         switch (self, other) {
         case (.image(let image), .image(let other)): image.isSame(as: other)
@@ -55,7 +55,7 @@ package enum ProgressiveOutcome {
         }
     }
 
-    /// Where to cut a file of so many bytes: in pieces of up to a few bytes, or up to many.
+    /// Returns where to cut a file of this many bytes: in pieces of up to a few bytes, or up to many.
     package static func pieces(of count: Int, _ random: inout SeededGenerator) -> [Int] {
         let most = [count, count / 4, 2000, 200][Int(random.next() % 4)]
         var pieces: [Int] = []
@@ -73,7 +73,7 @@ package enum ProgressiveOutcome {
 }
 
 extension Image {
-    /// Whether all there is to know of both is the same, to the bit.
+    /// Returns whether both are equal in all properties, to the bit.
     package func isSame(as other: Image) -> Bool {
         guard metadata == other.metadata, scale == other.scale, orientation == other.orientation,
             decodeOptions == other.decodeOptions, memoryCost == other.memoryCost, pixelWidth == other.pixelWidth,
@@ -88,7 +88,7 @@ extension Image {
         return memcmp(bitmap.mutableRow(row), other.bitmap.mutableRow(row), count) == 0
     }
 
-    /// Whether all pixels of a row have this alpha.
+    /// Returns whether all pixels of a row have this alpha.
     package func hasRow(_ row: Int, ofAlpha alpha: UInt8) -> Bool {
         let pixels = bitmap.mutableRow(row).assumingMemoryBound(to: UInt8.self)
         return (0..<pixelWidth).allSatisfy { pixels[4 * $0 + 3] == alpha }

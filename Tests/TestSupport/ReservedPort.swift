@@ -1,7 +1,7 @@
 import Glibc
 
-/// A port of 127.0.0.1 that nobody else gets while the object lives, and on which nobody listens unless a program is told
-/// to: connections to it are refused.
+/// A port of 127.0.0.1 that nobody else gets while the object exists, without a listener unless a program is told to
+/// listen: connections to it are refused.
 public final class ReservedPort: Sendable {
     /// The number.
     public let port: Int
@@ -20,8 +20,8 @@ public final class ReservedPort: Sendable {
 
 /// Sockets on 127.0.0.1.
 enum LoopbackSocket {
-    /// A socket on a free port. With `reusesAddress`, another that says so too can listen on the port as long as this one
-    /// does not.
+    /// A socket on a free port. With `reusesAddress`, another socket with the same option can listen on the port while
+    /// this one does not.
     static func bind(
         reusesAddress: Bool,
         address number: UInt32 = 0x7f00_0001,
@@ -45,7 +45,7 @@ enum LoopbackSocket {
         return (socket, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    /// A connection to a port; nil when nobody listens there.
+    /// A connection to a port; nil without a listener.
     static func connect(port: Int) -> Int32? {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return nil }

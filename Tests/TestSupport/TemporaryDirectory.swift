@@ -1,15 +1,16 @@
 import FoundationEssentials
 import Glibc
 
-/// A directory that is removed with everything in it when the object goes.
+/// A directory that is removed with everything in it when the object is released.
 ///
-/// What is written there afterwards, by a cache that still stores, goes when the process ends; and with that of a process what the programs
-/// that it ran have left, which may have been killed.
+/// Files written there afterwards, by a cache that still stores, are removed when the process ends, and with them the
+/// files of the programs that it ran, which may have been killed.
 public final class TemporaryDirectory: Sendable {
     /// Its absolute path, without a slash at the end.
     public let path: String
 
-    /// Makes a new, empty directory of mode 0700 below another: one of this process in the system's temporary directory by default.
+    /// Creates a new, empty directory of mode 0700 below another: one of this process in the system's temporary
+    /// directory by default.
     public init(in parent: String? = nil) {
         var template = Array("\(parent ?? Self.ofProcess)/webimage-test-XXXXXX".utf8CString)
         path = template.withUnsafeMutableBufferPointer { buffer in
@@ -23,7 +24,7 @@ public final class TemporaryDirectory: Sendable {
     /// The path of something in the directory.
     public func path(_ name: String) -> String { path + "/" + name }
 
-    /// Not a child that it has forked.
+    /// Not a forked child.
     private static let owner = getpid()
 
     /// The directory of this process, within that of the process that started it if that has one.
@@ -33,7 +34,7 @@ public final class TemporaryDirectory: Sendable {
         var status = stat()
         let isStarted = lstat(parent, &status) == 0 && status.st_uid == geteuid() && status.st_mode & S_IFMT == S_IFDIR
         let own = isStarted ? "\(parent)/\(owner)" : path(of: owner)
-        // Others may look for what is in it that is theirs.
+        // Others may search it for their own files.
         mkdir(own, 0o711)
         atexit {
             if getpid() == TemporaryDirectory.owner {

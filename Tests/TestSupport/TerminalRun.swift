@@ -1,7 +1,8 @@
 import CTestSupport
 import Glibc
 
-/// A program that runs in a terminal of 100 columns and 40 rows, its three standard streams. It is killed when the object goes.
+/// A program that runs in a terminal of 100 columns and 40 rows, its three standard streams. It is killed when the
+/// object is released.
 public final class TerminalRun {
     private let control: Int32
     private let device: Int32
@@ -10,12 +11,12 @@ public final class TerminalRun {
     private var raw: Int32?
     private let deadline: Double
     private let before: termios
-    /// What the program has written so far, as the terminal got it.
+    /// The program's output so far, as the terminal received it.
     public private(set) var output: [UInt8] = []
 
     /// Starts a program.
     ///
-    /// - Parameter environment: set in addition to the test's own.
+    /// - Parameter environment: Variables in addition to the test's own.
     public init(_ program: String, _ arguments: [String], environment: [String: String], seconds: Double = 20) throws {
         var name = [CChar](repeating: 0, count: 64)
         control = ctest_open_terminal(100, &name, name.count)
@@ -43,7 +44,7 @@ public final class TerminalRun {
     /// The output as text.
     public var text: String { String(decoding: output, as: UTF8.self) }
 
-    /// Reads until the output holds a text; false if the program ends first, or the time is over.
+    /// Reads until the output contains a text; false if the program ends first, or the time is over.
     public func reads(_ text: String) -> Bool {
         while !self.text.contains(text) { guard readMore() else { return false } }
         return true
@@ -57,7 +58,8 @@ public final class TerminalRun {
     /// Sends the program a signal.
     public func send(_ signal: Int32) { kill(pid, signal) }
 
-    /// Reads to the end; the exit code, or 128 and the number of the signal, nil if the program does not end in time.
+    /// Reads to the end; returns the exit code, or 128 plus the number of the signal, or nil if the program does not
+    /// end in time.
     public func finish() -> Int32? {
         while readMore() {}
         guard hasEnded else { return nil }
@@ -65,13 +67,13 @@ public final class TerminalRun {
         return raw.map(ProgramRun.exitCode)
     }
 
-    /// Whether the terminal's modes are what they were before.
+    /// Returns whether the terminal's modes are the same as before.
     public var isRestored: Bool {
         let now = Self.attributes(device)
         return now.c_lflag == before.c_lflag && now.c_iflag == before.c_iflag && now.c_oflag == before.c_oflag
     }
 
-    /// Whether what is typed is shown, and read line by line.
+    /// A Boolean value that indicates whether typed characters are echoed, and read line by line.
     public var echoes: Bool { Self.attributes(device).c_lflag & tcflag_t(ECHO | ICANON) == tcflag_t(ECHO | ICANON) }
 
     private var hasEnded: Bool {

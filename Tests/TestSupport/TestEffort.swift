@@ -1,13 +1,13 @@
 import Glibc
 
-/// How often a test does again what it has done already.
+/// The number of times that a test repeats its work.
 ///
-/// All of it, unless `WEBIMAGE_TEST_PART` says how small a part: `Scripts/test` does so under sanitizers, where everything takes several times
-/// as long, for tests that it runs whole as well.
+/// Fully, unless `WEBIMAGE_TEST_PART` gives a fraction: `Scripts/test` sets it under sanitizers, where everything takes
+/// several times as long, for tests that it also runs fully.
 public enum TestEffort {
     private static let part = max(getenv("WEBIMAGE_TEST_PART").flatMap { Int(String(cString: $0)) } ?? 1, 1)
 
-    /// So many rounds, or a part of them, but one at least.
+    /// This many rounds, or a fraction of them, but at least one.
     public static func rounds(_ count: Int) -> Int { max(count / part, min(count, 1)) }
 
     /// All of them, or the first of each few.

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Runs `body` on a new detached thread, with a stack of so many bytes or of the usual size.
+/// Runs `body` on a new detached thread, with a stack of this many bytes or of the usual size.
 public func startThread(stackByteCount: Int? = nil, _ body: @escaping @Sendable () -> Void) {
     final class Box: Sendable {
         let body: @Sendable () -> Void
@@ -26,10 +26,10 @@ public func startThread(stackByteCount: Int? = nil, _ body: @escaping @Sendable 
     if code != 0 { context.release() }
 }
 
-/// Runs `body` on a thread of its own.
+/// Runs `body` on a new thread.
 public func onThread(_ body: @escaping @Sendable () -> Void) async { await valueOnThread(body) }
 
-/// Runs what blocks on a thread of its own: of those that tests run on there are few, and who blocks one keeps other tests from going on.
+/// Runs blocking code on a new thread: the tests' own threads are few, and blocking one keeps other tests from running.
 public func valueOnThread<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
 ) async throws(Failure) -> Value {
@@ -39,9 +39,9 @@ public func valueOnThread<Value: Sendable, Failure: Error>(
     return try result.get()
 }
 
-/// A value behind a lock, and a condition to wait for it to become something.
+/// A value behind a lock, and a condition to wait for it to change.
 public final class Monitor<Value>: @unchecked Sendable {
-    // Sendable because `value` is only touched with `mutex` held.
+    // Sendable because `value` is only used with `mutex` held.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var value: Value
@@ -64,7 +64,7 @@ public final class Monitor<Value>: @unchecked Sendable {
         condition.deallocate()
     }
 
-    /// Changes the value and wakes whoever waits.
+    /// Changes the value and wakes the waiters.
     @discardableResult
     public func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         pthread_mutex_lock(mutex)
@@ -75,7 +75,7 @@ public final class Monitor<Value>: @unchecked Sendable {
         return try body(&value)
     }
 
-    /// Blocks the calling thread until `body` answers something; nil after `seconds`.
+    /// Blocks the calling thread until `body` returns a value; nil after `seconds`.
     public func wait<Result>(seconds: Double = 30, until body: (inout Value) -> Result?) -> Result? {
         var deadline = timespec()
         clock_gettime(CLOCK_REALTIME, &deadline)
@@ -95,8 +95,8 @@ public final class Monitor<Value>: @unchecked Sendable {
 }
 
 extension Monitor where Value: Sendable {
-    /// Suspends until `body` answers something; nil after `seconds`. For tests that wait for work of threads that other tests
-    /// hold while they are suspended: blocking the few threads that tests run on would keep those from going on.
+    /// Suspends until `body` returns a value; nil after `seconds`. For tests that wait for work of threads that other
+    /// tests hold while they are suspended: blocking the few threads that tests run on would keep those from running.
     public func value<Result: Sendable>(
         seconds: Double = 30,
         until body: @escaping @Sendable (inout Value) -> Result?
@@ -105,26 +105,26 @@ extension Monitor where Value: Sendable {
     }
 }
 
-/// Nothing is shown of the value: whoever prints an object that owns a monitor does not hold it.
+/// The value is not printed: code that prints an object that owns a monitor does not hold the lock.
 extension Monitor: CustomReflectable {
     /// No children.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A door that a test opens: what waits at it goes on when it is opened, or as often as it is given a permit.
+/// A gate that a test opens: waiting threads continue when it is opened, or when it gives a permit.
 public final class Gate: Sendable {
     private let state = Monitor<(isOpen: Bool, permits: Int, waiting: Int)>((false, 0, 0))
 
-    /// A closed door.
+    /// A closed gate.
     public init() {}
 
-    /// Lets everyone through from now on.
+    /// Lets all through from now on.
     public func open() { state.withLock { $0.isOpen = true } }
 
     /// Lets `count` through.
     public func release(_ count: Int = 1) { state.withLock { $0.permits += count } }
 
-    /// Blocks the calling thread until it may go through; false when that took longer than 30 seconds.
+    /// Blocks the calling thread until it may pass; false when that took longer than 30 seconds.
     @discardableResult
     public func wait() -> Bool {
         state.withLock { $0.waiting += 1 }
@@ -138,7 +138,7 @@ public final class Gate: Sendable {
         return passed ?? false
     }
 
-    /// Suspends until `count` threads wait at the door; false after 30 seconds.
+    /// Suspends until `count` threads wait at the gate; false after 30 seconds.
     @discardableResult
     public func arrivals(_ count: Int = 1) async -> Bool {
         await state.value { $0.waiting >= count ? true : nil } ?? false

@@ -5,8 +5,8 @@ import Testing
 
 @testable import WebImageCodecs
 
-/// Frames as other programs see them: ImageMagick those of GIF, Pillow (with libwebp's own composition) those of WebP, Pillow and
-/// ffmpeg those of PNG; see `Scripts/make-fixtures/animation.py` and `apng.py`.
+/// Frames as other programs decode them: ImageMagick those of GIF, Pillow (with libwebp's own composition) those of
+/// WebP, Pillow and ffmpeg those of PNG; see `Scripts/make-fixtures/animation.py` and `apng.py`.
 @Suite(.tags(.threadSanitizer, .addressSanitizer)) struct AnimationDecodingTests {
     private static let names = ["gif", "webp", "png"].flatMap { format in
         Fixtures.names(in: "Animation", ending: format).map { "\($0).\(format)" }
@@ -38,7 +38,7 @@ import Testing
     @Test func `All fixtures were found`() { #expect(Self.names.count >= 55) }
 
     @Test(arguments: names)
-    func `Every frame is what another program sees, in order and in any order`(name: String) throws {
+    func `Every frame equals another program's, in order and in any order`(name: String) throws {
         let animation = try open(name)
         let expected = try expected(name, count: animation.frameCount)
         var order = Array(expected.indices) + Array(expected.indices)
@@ -46,7 +46,7 @@ import Testing
         order += (0..<30).map { _ in Int.random(in: expected.indices, using: &generator) }
         for index in order {
             let difference = PixelDifference(try animation.frame(at: index).bitmap, expected[index])
-            // Where half-transparent pixels lie over each other, and where something was lost, programs round in different places.
+            // For overlapping half-transparent pixels, and after lossy coding, programs round in different places.
             if name.contains("soft") || name.contains("lossy") {
                 #expect(difference.maximum <= 2 && difference.mean <= 0.5, "frame \(index): \(difference)")
             } else {
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: names)
-    func `The first frame is what a decode gives`(name: String) throws {
+    func `The first frame equals a decode's image`(name: String) throws {
         let first = try open(name).frame(at: 0)
         let still = try coder.decode(try Fixtures.data("Animation/\(name)"), options: ImageDecodeOptions())
         #expect(first.pixelWidth == still.pixelWidth && first.pixelHeight == still.pixelHeight)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `Durations and loops are those of the file, and what does not exist has none`() throws {
+    @Test func `Durations and loops are those of the file, and missing frames have none`() throws {
         let animation = try open("pillow.gif")
         #expect(animation.frameCount == 6 && animation.loopCount == 3)
         #expect((0..<6).map { animation.duration(at: $0) } == [0.04, 0.04, 0.04, 0.04, 0.04, 0.04])
@@ -79,7 +79,7 @@ import Testing
         #expect(animation.animatedImageData == (try Fixtures.data("Animation/pillow.gif")))
     }
 
-    @Test func `What WebP says of itself is told`() throws {
+    @Test func `WebP's metadata is reported`() throws {
         let animation = try open("webp-3.webp")
         #expect(animation.frameCount == 8 && animation.loopCount == 3)
         #expect(animation.duration(at: 7) == 0.05)
@@ -95,7 +95,7 @@ import Testing
         for (index, seconds) in expected.enumerated() { #expect(abs(animation.duration(at: index) - seconds) < 1e-9) }
     }
 
-    @Test func `Frames of nothing have their time, and change nothing`() throws {
+    @Test func `Empty frames have their duration, and change nothing`() throws {
         let animation = try open("empty-frames.gif")
         #expect(animation.frameCount == 11)
         #expect([2, 5, 7].map { animation.duration(at: $0) } == [0.07, 0.07, 0.07])
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `Frames without transparency have no alpha unless it is asked for`() throws {
+    @Test func `Frames without transparency have no alpha unless it is requested`() throws {
         #expect(try !open("pillow.gif").frame(at: 3).hasAlpha)
         #expect(try open("pillow.gif") { $0.pixelFormat = .bgra8Premultiplied }.frame(at: 3).hasAlpha)
         #expect(try open("erased.gif").frame(at: 3).hasAlpha)
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: names, [ImageDecodeOptions.ScalingQuality.high, .fast])
-    func `The first frame of a thumbnail is what a decode gives`(
+    func `The first frame of a thumbnail equals a decode's image`(
         name: String,
         quality: ImageDecodeOptions.ScalingQuality
     ) async throws {
@@ -145,7 +145,7 @@ import Testing
         #expect(first.bitmap.pixels == still.bitmap.pixels)
     }
 
-    @Test func `Frames of animated PNG of 16 bits have 8, and the limits know it`() throws {
+    @Test func `Frames of 16-bit animated PNG have 8 bits, and the limits know it`() throws {
         for decodesToHDR in [false, true] {
             var options = ImageDecodeOptions()
             options.decodeToHDR = decodesToHDR
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `Limits are checked when it is opened`() throws {
+    @Test func `Limits are checked when an animation is opened`() throws {
         func code(_ change: @escaping (inout ImageLimits) -> Void) -> String? {
             let error = #expect(throws: WebImageError.self) { try open("pillow.gif") { change(&$0.limits) } }
             return error?.limit?.name
@@ -170,12 +170,12 @@ import Testing
         #expect(code { $0.maximumDecodedByteCount = 48 * 36 * 4 - 1 } == "maximumDecodedByteCount")
     }
 
-    @Test func `With the first frame alone there is one`() throws {
+    @Test func `decodeFirstFrameOnly gives one frame`() throws {
         let animation = try open("pillow.gif") { $0.decodeFirstFrameOnly = true }
         #expect(animation.frameCount == 1 && animation.loopCount == 0)
     }
 
-    @Test func `A damaged frame is an error, and the others can still be seen`() throws {
+    @Test func `A damaged frame is an error, and the others can still be decoded`() throws {
         let data = try Fixtures.data("Animation/kept.gif")
         // The codes of the last frame end too early; frames before it are whole.
         let cut = data.prefix(data.count - 12)
@@ -209,7 +209,7 @@ import Testing
                     let place = Int.random(in: damaged.indices, using: &generator)
                     damaged[place] = UInt8.random(in: 0...255, using: &generator)
                 }
-                // Most damage is found by a checksum at once; with right ones more of the decoder is reached.
+                // Most damage is detected at once by a checksum; with correct ones more of the decoder is reached.
                 if name.hasSuffix("png"), round % 2 == 0 { damaged = CRC32.repairingPNG(damaged) }
             }
             guard let animation = try? coder.animation(of: damaged, options: options) else { continue }
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func `Threads that ask at the same time each get what they asked for`() async throws {
+    @Test func `Concurrent threads each get the frame they requested`() async throws {
         let animation = try open("random-3.gif")
         let expected = try expected("random-3.gif", count: animation.frameCount)
         let wrong = Lock(0)

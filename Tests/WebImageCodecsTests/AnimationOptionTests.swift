@@ -4,8 +4,9 @@ import TestSupport
 import Testing
 import WebImageCodecs
 
-/// Each decode option on the frames of GIF, PNG and WebP animations. Frames of full size are held against other programs in
-/// `AnimationDecodingTests`, so here they stand for the expected pixels.
+/// Each decode option on the frames of GIF, PNG and WebP animations. Frames of full size are compared with other
+/// programs in
+/// `AnimationDecodingTests`, so here they serve as the expected pixels.
 @Suite(.tags(.addressSanitizer)) struct AnimationOptionTests {
     private static let opaque = ["Animation/pillow.gif", "Animation/apng-rgb.png", "WebP/animated.webp"]
     private static let clear = [
@@ -14,7 +15,7 @@ import WebImageCodecs
     private static let all = opaque + clear
     private let coder = ImageCodersManager()
 
-    /// The frames of an animation, asked for in an order of their own.
+    /// The frames of an animation, requested in an arbitrary order.
     private func frames(
         _ name: String,
         _ options: ImageDecodeOptions = .init(),
@@ -39,7 +40,7 @@ import WebImageCodecs
         }
     }
 
-    /// Every frame is the one of full size made smaller.
+    /// Checks that every frame is the one of full size made smaller.
     private func expect(
         _ frames: [Image],
         of name: String,
@@ -76,7 +77,7 @@ import WebImageCodecs
         }
     }
 
-    @Test(arguments: all) func `Frames are stretched where the ratio does not matter`(name: String) throws {
+    @Test(arguments: all) func `Frames are stretched if the aspect ratio is not kept`(name: String) throws {
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = ImageSize(width: 7, height: 13)
         options.preserveAspectRatio = false
@@ -96,7 +97,7 @@ import WebImageCodecs
         }
     }
 
-    @Test(arguments: all) func `The byte limit is for all frames together`(name: String) throws {
+    @Test(arguments: all) func `The byte limit applies to all frames together`(name: String) throws {
         let count = try frames(name).count
         var options = ImageDecodeOptions()
         options.scaleDownLimitBytes = count * 4 * 70 + 3
@@ -107,7 +108,7 @@ import WebImageCodecs
         for frame in limited {
             #expect(frame.metadata.scaleDownLimitBytes == options.scaleDownLimitBytes && !frame.metadata.isThumbnail)
         }
-        // For the first alone it is for one.
+        // With only the first frame it applies to that.
         options.scaleDownLimitBytes = 4 * 70
         options.decodeFirstFrameOnly = true
         let first = try frames(name, options)
@@ -119,7 +120,7 @@ import WebImageCodecs
         #expect(try frames(name, options).allSatisfy { $0.pixelWidth * $0.pixelHeight <= 30 })
     }
 
-    @Test(arguments: all) func `Scales are told, and change no pixel`(name: String) throws {
+    @Test(arguments: all) func `Scales are reported, and change no pixel`(name: String) throws {
         let whole = try frames(name)
         for (factor, scale) in [(2.5, 2.5), (0.25, 1), (.nan, 1)] {
             var options = ImageDecodeOptions()
@@ -132,7 +133,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: all, [nil, PixelFormat.rgb8, .bgra8Premultiplied, .rgbaHalfPremultiplied])
-    func `Frames have the layout that is asked for, as far as nothing gets lost`(
+    func `Frames have the requested layout, unless it would lose information`(
         name: String,
         format: PixelFormat?
     ) throws {
@@ -155,7 +156,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: all + ["Animation/apng-rgba16.png"])
-    func `Frames are of 8 bits whatever range is asked for`(name: String) throws {
+    func `Frames have 8 bits for every requested range`(name: String) throws {
         var options = ImageDecodeOptions()
         options.decodeToHDR = true
         for (frame, other) in zip(try frames(name, options), try frames(name)) {
@@ -167,7 +168,7 @@ import WebImageCodecs
         #expect(try frames(name, options).allSatisfy { $0.bitmap.pixelFormat == .rgbaHalfPremultiplied })
     }
 
-    @Test(arguments: all) func `The first frame alone is one, and of the others none is read`(name: String) throws {
+    @Test(arguments: all) func `decodeFirstFrameOnly gives one frame, and reads no others`(name: String) throws {
         var options = ImageDecodeOptions()
         options.decodeFirstFrameOnly = true
         options.limits.maximumFrameCount = 1
@@ -197,7 +198,7 @@ import WebImageCodecs
         #expect(throws: WebImageError.self) { try coder.animation(of: data, options: small) }
     }
 
-    @Test(arguments: all) func `All frames are loaded ahead if that is asked for`(name: String) async throws {
+    @Test(arguments: all) func `All frames are preloaded on request`(name: String) async throws {
         let data = try Fixtures.data(name)
         var options = ImageDecodeOptions()
         let plain = try await Image.decode(data, options: options)
@@ -213,12 +214,12 @@ import WebImageCodecs
     }
 
     @Test(arguments: ["Animation/pillow.gif", "Animation/apng-rgb.png", "Animation/webp-lossy-0.webp"])
-    func `What must move is an error where its canvas is refused, and is seen at rest otherwise`(
+    func `A required animation is an error if its canvas is refused; otherwise a still image is decoded`(
         name: String
     ) async throws {
         let data = try Fixtures.data(name)
         let size = try coder.properties(of: data, limits: ImageLimits())
-        // Enough for a thumbnail while its rows come, and not for a canvas.
+        // Enough for a thumbnail decoded by rows, but not for a canvas.
         var options = ImageDecodeOptions.with(thumbnail: 8)
         options.limits.maximumDecodedByteCount = size.width * size.height * 4 - 1
         let still = try await Image.decode(data, options: options)

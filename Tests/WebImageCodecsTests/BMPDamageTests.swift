@@ -11,7 +11,7 @@ import WebImageCodecs
     ]
 
     @Test(arguments: names)
-    func `A truncated file is an error or the whole picture`(name: String) throws {
+    func `A truncated file is an error or the whole image`(name: String) throws {
         let data = try Fixtures.data("BMP/\(name).bmp")
         for part in DamagedFiles.truncations(of: data) {
             #expect(DamagedFiles.complaint(of: BMPCoder(), about: part) == nil)
@@ -25,7 +25,7 @@ import WebImageCodecs
         for damaged in DamagedFiles.corruptions(of: data) {
             #expect(DamagedFiles.complaint(of: BMPCoder(), about: damaged) == nil)
         }
-        // The headers are where numbers are.
+        // The headers contain the numbers.
         for damaged in DamagedFiles.corruptions(of: data.prefix(60)) {
             let file = damaged + data.dropFirst(60)
             #expect(DamagedFiles.complaint(of: BMPCoder(), about: file) == nil)

@@ -46,7 +46,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: ["header40-8bit", "header40-4bit", "header40-1bit", "header40-24bit", "header40-32bit", "rle8"])
-    func `A number of colours that is nonsense is as if there was none`(name: String) throws {
+    func `An invalid number of colours counts as none`(name: String) throws {
         let expected = try Fixtures.pixels("BMP/\(name).pam")
         for colors: UInt32 in [0x1234_5678, 0xFFFF_FFFF, 70_000] {
             let image = try coder.decode(changed(name, colors: colors), options: .init())
@@ -55,7 +55,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: [("header40-8bit", 256), ("header40-4bit", 16), ("header40-1bit", 2)])
-    func `Pixels that are said to begin where the palette does begin behind it`(name: String, most: UInt32) throws {
+    func `Pixels whose offset lies in the palette begin behind it`(name: String, most: UInt32) throws {
         let expected = try Fixtures.pixels("BMP/\(name).pam")
         let file = try Fixtures.data("BMP/\(name).bmp")
         let used = file[46..<50].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
@@ -66,7 +66,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: ["header40-24bit", "header40-32bit"])
-    func `Colours that nothing refers to move no pixel, unless there is room for them`(name: String) throws {
+    func `An oversized unused palette moves no pixel, unless there is room for it`(name: String) throws {
         let expected = try Fixtures.pixels("BMP/\(name).pam")
         for colors: UInt32 in [1, 100, 0x1234_5678] {
             let image = try coder.decode(changed(name, colors: colors, offset: 0), options: .init())
@@ -87,7 +87,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: ["header40-24bit", "header12-4bit", "rle8", "rle24-os2", "header124-32bit-alpha", "embedded-png"])
-    func `A file whose pixels are cut is an error`(name: String) throws {
+    func `A file with truncated pixels is an error`(name: String) throws {
         let data = try Fixtures.data("BMP/\(name).bmp")
         // Padding, the end marks of run lengths, and the end of the PNG may be missing.
         let spare = name.hasPrefix("rle") ? 5 : name == "embedded-png" ? 12 : 3
@@ -96,7 +96,7 @@ import WebImageCodecs
         }
     }
 
-    @Test func `A size that is over a limit is refused before memory is taken`() throws {
+    @Test func `A size above a limit is refused before memory is allocated`() throws {
         var data = try Fixtures.data("BMP/header40-24bit.bmp")
         put(60_000, at: 18, of: &data)
         put(60_000, at: 22, of: &data)
@@ -106,7 +106,7 @@ import WebImageCodecs
         #expect(throws: WebImageError.self) { try coder.properties(of: data, limits: ImageLimits()) }
     }
 
-    @Test func `Sides of 0, and a width below 0, are errors`() throws {
+    @Test func `Sides of 0 and negative widths are errors`() throws {
         for (offset, value) in [(18, 0), (22, 0), (18, UInt32.max), (22, 0x8000_0000)] {
             var data = try Fixtures.data("BMP/header40-24bit.bmp")
             put(value, at: offset, of: &data)
@@ -114,7 +114,7 @@ import WebImageCodecs
         }
     }
 
-    @Test func `Depths and compressions that do not exist are errors`() throws {
+    @Test func `Unknown depths and compressions are errors`() throws {
         let original = try Fixtures.data("BMP/header40-8bit.bmp")
         for (depth, compression) in [(3, 0), (0, 0), (64, 0), (8, 2), (4, 1), (24, 3), (8, 9), (1, 0xFFFF_FFFF)] {
             var data = original
@@ -133,7 +133,7 @@ import WebImageCodecs
         }
     }
 
-    @Test func `A profile that is not wholly there, or too long, is left alone`() throws {
+    @Test func `A profile that is truncated or too long is ignored`() throws {
         var data = try Fixtures.data("BMP/icc-wide.bmp")
         let plain = try Fixtures.pixels("BMP/declared-srgb.pam")
         var options = ImageDecodeOptions()
@@ -143,7 +143,7 @@ import WebImageCodecs
         #expect(PixelDifference(try coder.decode(data, options: .init()).bitmap, plain).maximum == 0)
     }
 
-    @Test func `A thumbnail of a huge picture needs little memory`() throws {
+    @Test func `A thumbnail of a huge image needs little memory`() throws {
         // 4 000 x 3 000 pixels of one bit: 1.5 MB on disk, 36 MB in memory.
         var data = try Fixtures.data("BMP/header40-1bit.bmp")
         let offset = Int(data[10])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebImageCodecs
 
-/// What is drawn, beside a canvas on which all frames are drawn from the first on.
+/// Drawing plans, compared with a canvas on which all frames are drawn from the first on.
 @Suite(.tags(.addressSanitizer)) struct CompositionPlanTests {
     /// A canvas of 4 × 3 pixels, each of which holds the number of the frame that painted it; 0 is transparent.
     private struct Canvas: Equatable {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// What each frame looks like when nothing is skipped.
+    /// The appearance of each frame when nothing is skipped.
     private static func sights(_ frames: [AnimationFrame]) -> [[Int]] {
         var canvas = Canvas()
         return frames.indices.map { index in
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `From any frame to any other, what is seen is what all frames from the first on make`() {
+    @Test func `From any frame to any other, the result equals drawing all frames from the first on`() {
         for seed in UInt64(0)..<2_000 {
             var random = SeededGenerator(seed: seed)
             let frames = Self.frames(&random)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `One that is said to be opaque has no transparent pixel`() {
+    @Test func `A frame marked as opaque has no transparent pixel`() {
         var opaqueCount = 0
         for seed in UInt64(0)..<5_000 {
             var random = SeededGenerator(seed: seed)
@@ -110,7 +110,7 @@ import Testing
         #expect(opaqueCount > 50)
     }
 
-    @Test func `In order each frame is drawn once, and seen twice nothing is drawn`() {
+    @Test func `In order each frame is drawn once, and a repeated frame is not drawn again`() {
         let frames = (0..<5).map { _ in AnimationFrame(width: 2, height: 2, duration: 0.1) }
         let script = CompositionPlan(width: 4, height: 3, frames: frames)
         #expect(script.steps(to: 0, from: nil) == [.clear, .draw(0, saves: false)])
@@ -127,11 +127,11 @@ import Testing
         #expect(script.steps(to: 5, from: 1) == [.clear, .draw(4, saves: false), .draw(5, saves: false)])
         #expect(script.steps(to: 8, from: 2).first == .clear)
         #expect(script.steps(to: 8, from: 2).dropFirst() == [.draw(7, saves: false), .draw(8, saves: false)])
-        // Nearer to where it is than to there.
+        // Nearer to the current frame than to that one.
         #expect(script.steps(to: 9, from: 8) == [.draw(9, saves: false)])
     }
 
-    @Test func `A frame that brings back what it hides is drawn over that`() {
+    @Test func `A frame that restores what it covers is drawn over that`() {
         var frames = (0..<3).map { _ in AnimationFrame(width: 2, height: 2, duration: 0.1) }
         frames[1] = AnimationFrame(width: 4, height: 3, duration: 0.1, disposal: .previous, isOpaque: true)
         let script = CompositionPlan(width: 4, height: 3, frames: frames)

@@ -8,7 +8,7 @@ import WebImageCodecs
 @Suite(.tags(.addressSanitizer)) struct DecodeOptionsTests {
     private let manager = ImageCodersManager()
 
-    /// Pictures of 120 x 90 pixels, stills and animations.
+    /// Images of 120 x 90 pixels, stills and animations.
     private static let files = [
         "Options/photo.jpg", "Options/photo-progressive.jpg", "Options/photo-gray.jpg", "Options/photo-cmyk.jpg",
         "PNG/photo-rgb.png", "PNG/photo-rgba.png", "PNG/photo-interlaced.png", "PNG/photo-gray16.png",
@@ -28,7 +28,7 @@ import WebImageCodecs
     private func size(_ image: Image) -> [Int] { [image.pixelWidth, image.pixelHeight] }
 
     @Test(arguments: files)
-    func `A thumbnail fits its box and keeps its shape`(file: String) throws {
+    func `A thumbnail fits its box and keeps its aspect ratio`(file: String) throws {
         for (box, expected) in [
             ((40, 40), [40, 30]), ((1000, 9), [12, 9]), ((119, 90), [119, 89]), ((1, 1), [1, 1]),
         ] {
@@ -45,14 +45,14 @@ import WebImageCodecs
     }
 
     @Test(arguments: files)
-    func `A picture is never enlarged`(file: String) throws {
+    func `An image is never enlarged`(file: String) throws {
         let image = try decode(file) { $0.thumbnailPixelSize = ImageSize(width: 400, height: 400) }
         #expect(size(image) == [120, 90])
         #expect(!image.metadata.isThumbnail)
     }
 
     @Test(arguments: files)
-    func `Without its shape a picture is stretched to the box`(file: String) throws {
+    func `Without its aspect ratio an image is stretched to the box`(file: String) throws {
         let image = try decode(file) {
             $0.thumbnailPixelSize = ImageSize(width: 50, height: 17)
             $0.preserveAspectRatio = false
@@ -61,7 +61,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: files)
-    func `A thumbnail looks like the picture`(file: String) throws {
+    func `A thumbnail looks like the image`(file: String) throws {
         let full = try decode(file) { _ in }
         let expected = try Resampler.resize(full.bitmap, width: 40, height: 30)
         for (quality, limit) in [(ImageDecodeOptions.ScalingQuality.high, 1.5), (.fast, 8.0)] {
@@ -81,7 +81,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: files)
-    func `The byte limit is kept to, counting all frames`(file: String) throws {
+    func `The byte limit holds, counting all frames`(file: String) throws {
         let frames = try manager.properties(of: Fixtures.data(file), limits: ImageLimits()).frameCount
         let image = try decode(file) { $0.scaleDownLimitBytes = 4 * 60 * 45 * frames }
         #expect(size(image) == [60, 45])
@@ -95,7 +95,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: files)
-    func `The pixel format asked for is given, except to take alpha away`(file: String) throws {
+    func `The requested pixel format is used, except to drop alpha`(file: String) throws {
         let natural = try decode(file) { _ in }
         let wide = try decode(file) { $0.pixelFormat = .bgra8Premultiplied }
         #expect(wide.bitmap.pixelFormat == .bgra8Premultiplied)
@@ -109,7 +109,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: files)
-    func `The scale factor sets points and leaves pixels`(file: String) throws {
+    func `The scale factor sets points and keeps pixels`(file: String) throws {
         let image = try decode(file) { $0.scaleFactor = 2 }
         #expect(image.size == ImageSize(width: 60, height: 45))
         #expect(size(image) == [120, 90])
@@ -117,7 +117,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: files)
-    func `Limits are kept to and named`(file: String) throws {
+    func `Limits hold and are named in errors`(file: String) throws {
         let changes: [(String, (inout ImageLimits) -> Void)] = [
             ("maximumPixelCount", { $0.maximumPixelCount = 120 * 90 - 1 }),
             ("maximumSideLength", { $0.maximumSideLength = 119 }),

@@ -29,12 +29,12 @@ import WebImageCodecs
         return [plan.width, plan.height]
     }
 
-    @Test func `Without a size a picture keeps its own`() throws {
+    @Test func `Without a size an image keeps its own`() throws {
         let plan = try plan(640, 480, .right)
         #expect(plan == DecodePlan(width: 640, height: 480, orientation: .right, isThumbnail: false))
     }
 
-    @Test func `A picture is fitted into the box, sides rounded`() throws {
+    @Test func `An image is fitted into the box, with rounded sides`() throws {
         #expect(try fitted(5250, 3450, ImageSize(width: 400, height: 300)) == [400, 263])
         #expect(try fitted(3450, 5250, ImageSize(width: 400, height: 300)) == [197, 300])
         #expect(try fitted(1000, 10, ImageSize(width: 100, height: 100)) == [100, 1])
@@ -43,7 +43,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: ImageOrientation.allCases)
-    func `A thumbnail that covers is as small as that, on both sides at least the box`(
+    func `A covering thumbnail is the smallest with both sides at least the box's`(
         _ orientation: ImageOrientation
     ) throws {
         func covering(_ width: Int, _ height: Int, _ box: ImageSize) throws -> [Int] {
@@ -59,7 +59,7 @@ import WebImageCodecs
         #expect(try covering(3000, 4000, ImageSize(width: 100, height: 100)) == [100, 133])
         #expect(try covering(4000, 3000, ImageSize(width: 400, height: 100)) == [400, 300])
         #expect(try covering(3001, 1999, ImageSize(width: 99.5, height: 66.4)) == [100, 67])
-        // Never bigger than it is.
+        // Never bigger than the image.
         #expect(try covering(300, 50, ImageSize(width: 100, height: 100)) == [300, 50])
         #expect(try covering(60_000, 1, ImageSize(width: 10, height: 10)) == [60_000, 1])
         #expect(try covering(300, 200, ImageSize(width: 300, height: 200)) == [300, 200])
@@ -69,7 +69,7 @@ import WebImageCodecs
         #expect(try fitted(1000, 1000, ImageSize(width: 99.7, height: 99.7)) == [99, 99])
     }
 
-    @Test func `A picture that fits is never made bigger`() throws {
+    @Test func `An image that fits is never enlarged`() throws {
         #expect(try fitted(300, 200, ImageSize(width: 400, height: 300)) == [300, 200])
         let plan = try plan(300, 200) {
             $0.thumbnailPixelSize = ImageSize(width: 300, height: 200)
@@ -78,12 +78,12 @@ import WebImageCodecs
     }
 
     @Test(arguments: ImageOrientation.allCases)
-    func `The box is measured against the upright picture`(_ orientation: ImageOrientation) throws {
+    func `The box applies to the upright image`(_ orientation: ImageOrientation) throws {
         let size = try fitted(4000, 3000, ImageSize(width: 300, height: 400), orientation)
         #expect(size == (orientation.swapsSides ? [400, 300] : [300, 225]))
     }
 
-    @Test func `Without the aspect ratio a picture is stretched to the box, each side at most its own`() throws {
+    @Test func `Without the aspect ratio an image is stretched to the box, each side at most its own`() throws {
         func stretched(_ box: ImageSize, _ orientation: ImageOrientation = .up) throws -> [Int] {
             let plan = try plan(400, 300, orientation) {
                 $0.thumbnailPixelSize = box
@@ -100,7 +100,7 @@ import WebImageCodecs
         ImageSize(width: .nan, height: 10), ImageSize(width: .infinity, height: 10), ImageSize(width: 0, height: 10),
         ImageSize(width: -5, height: 10), ImageSize(width: 1e300, height: 1e300), ImageSize(width: 10, height: .nan),
     ])
-    func `A size that is none, and an absurd one, means full size`(_ box: ImageSize) throws {
+    func `An invalid or absurd size means full size`(_ box: ImageSize) throws {
         for preserve in [true, false] {
             let plan = try plan(640, 480) {
                 $0.thumbnailPixelSize = box
@@ -114,7 +114,7 @@ import WebImageCodecs
         #expect(try fitted(640, 480, ImageSize(width: 1e-300, height: 1e-300)) == [1, 1])
     }
 
-    @Test func `A byte limit bounds the pixels, keeps the ratio, and is no thumbnail`() throws {
+    @Test func `A byte limit bounds the pixels, keeps the ratio, and does not make a thumbnail`() throws {
         let plan = try plan(4000, 3000) { $0.scaleDownLimitBytes = 4_000_000 }
         #expect([plan.width, plan.height] == [1154, 866])
         #expect(!plan.isThumbnail && plan.scaleDownLimitBytes == 4_000_000)
@@ -146,14 +146,14 @@ import WebImageCodecs
         #expect(first.width == 316 && first.height == 316)
     }
 
-    @Test func `A byte limit of nothing leaves one pixel`() throws {
+    @Test func `A byte limit of zero leaves one pixel`() throws {
         for (width, height) in [(1000, 1000), (60_000, 1), (1, 60_000), (60_000, 2)] {
             let plan = try plan(width, height) { $0.scaleDownLimitBytes = 1 }
             #expect(plan.width == 1 && plan.height == 1)
         }
     }
 
-    @Test func `Limits name themselves`() throws {
+    @Test func `Errors name the exceeded limit`() throws {
         func limit(
             _ width: Int,
             _ height: Int,
@@ -188,7 +188,7 @@ import WebImageCodecs
         } throws: {
             ($0 as? WebImageError)?.limit?.name == "maximumSideLength"
         }
-        // The same in a file, whose rows an interlaced picture would need in one piece.
+        // The same in a file, whose rows an interlaced image would need in one piece.
         var data = try Fixtures.data("PNG/type6-16bit-interlaced.png")
         data.replaceSubrange(16..<24, with: [0x7F, 0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF])
         options.thumbnailPixelSize = ImageSize(width: 10, height: 10)
@@ -208,7 +208,7 @@ import WebImageCodecs
         #expect(plan.width == 100)
     }
 
-    @Test func `A picture of no pixels is bad data`() {
+    @Test func `An image without pixels is bad data`() {
         #expect(throws: WebImageError(.badImageData, "")) { try plan(0, 10) }
     }
 }

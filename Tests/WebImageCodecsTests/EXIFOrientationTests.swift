@@ -29,7 +29,7 @@ import WebImageCodecs
         #expect(read(tiff([0x01, 0x12, 0, 1, 0, 0, 0, 1, value, 0, 0, 0], big: true)) == orientation)
     }
 
-    @Test func `Nonsense is up`() {
+    @Test func `An invalid orientation is upright`() {
         let good: [UInt8] = [0x12, 0x01, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0]
         #expect(read([]) == .up)
         #expect(read(Array("II".utf8)) == .up)
@@ -45,7 +45,7 @@ import WebImageCodecs
         #expect(read(tiff([0x12, 0x01, 9, 0, 1, 0, 0, 0, 0xFA, 0xFF, 0xFF, 0xFF], big: false)) == .up)
     }
 
-    @Test func `Every truncation and every random block is answered`() {
+    @Test func `Truncated and random blocks never trap`() {
         let good = tiff([0x12, 0x01, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0], big: false)
         #expect(read(good) == .right)
         for count in 0..<good.count - 2 { #expect(read(Array(good.prefix(count))) == .up) }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WebImageCodecs
 
-/// Every encode option on every format that takes it.
+/// Every encode option on every format that supports it.
 @Suite(.tags(.addressSanitizer)) struct EncodeOptionTests {
     private let manager = ImageCodersManager()
     static let stills: [ImageFormat] = [.jpeg, .png, .webp, .gif]
@@ -39,7 +39,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: stills)
-    func `Quality changes the bytes of lossy formats alone`(format: ImageFormat) throws {
+    func `Quality changes only the bytes of lossy formats`(format: ImageFormat) throws {
         let (best, worst) = (
             try encode(photo(), format) { _ in }, try encode(photo(), format) { $0.compressionQuality = 0 }
         )
@@ -47,7 +47,7 @@ import WebImageCodecs
         #expect(isLossy ? worst.count < best.count / 2 : worst == best)
     }
 
-    @Test func `Quality changes animations of WebP alone, and those only with loss`() throws {
+    @Test func `Quality changes only lossy animations of WebP`() throws {
         for format in Self.animations {
             let worst = try encode(moving(), format) { $0.compressionQuality = 0 }
             let best = try encode(moving(), format) { _ in }
@@ -61,13 +61,13 @@ import WebImageCodecs
     }
 
     @Test(arguments: stills)
-    func `A longest size is kept to`(format: ImageFormat) throws {
+    func `A maximum size holds`(format: ImageFormat) throws {
         let data = try encode(photo(), format) { $0.maxPixelSize = ImageSize(width: 60, height: 60) }
         let properties = try manager.properties(of: data, limits: ImageLimits())
         #expect((properties.width, properties.height) == (60, 45))
     }
 
-    @Test func `The background shows through in JPEG alone, and at the edges in GIF`() throws {
+    @Test func `The background shows only in JPEG, and at the edges in GIF`() throws {
         // Half transparent red, clear, opaque green, a little red.
         let pixels: [[UInt8]] = [[0, 0, 128, 128], [0, 0, 0, 0], [0, 255, 0, 255], [0, 0, 100, 100]]
         let image = Image(bitmap: try .make(64, 16) { x, _ in pixels[x / 16] })
@@ -99,7 +99,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: stills)
-    func `A file size is kept to with the best quality, or refused`(format: ImageFormat) throws {
+    func `A file size limit holds with the best quality, or is an error`(format: ImageFormat) throws {
         let best = try encode(photo(), format) { _ in }
         let limit = best.count * 2 / 3
         if format == .png {
@@ -117,7 +117,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: animations)
-    func `A file size holds for animations`(format: ImageFormat) throws {
+    func `A file size limit holds for animations`(format: ImageFormat) throws {
         let best = try encode(moving(), format) { _ in }
         let limit = best.count * 2 / 3
         if format == .png {
@@ -131,7 +131,7 @@ import WebImageCodecs
         #expect(throws: WebImageError.self) { try encode(moving(), format) { $0.maxFileSize = 100 } }
     }
 
-    @Test func `Without loss WebP is refused when it is too big`() throws {
+    @Test func `Lossless WebP above the limit is an error`() throws {
         let error = #expect(throws: WebImageError.self) {
             try encode(photo(), .webp) {
                 $0.maxFileSize = 5000
@@ -142,12 +142,12 @@ import WebImageCodecs
     }
 
     @Test(arguments: stills)
-    func `The first frame alone of what does not move is all of it`(format: ImageFormat) throws {
+    func `The first frame of a still image is the whole image`(format: ImageFormat) throws {
         #expect(try encode(photo(), format) { $0.encodeFirstFrameOnly = true } == encode(photo(), format) { _ in })
     }
 
     @Test(arguments: stills)
-    func `A thumbnail is embedded in JPEG alone`(format: ImageFormat) throws {
+    func `Only JPEG embeds a thumbnail`(format: ImageFormat) throws {
         let image = try large()
         let plain = try encode(image, format) { $0.compressionQuality = 0.5 }
         let data = try encode(image, format) {
@@ -163,10 +163,10 @@ import WebImageCodecs
         Image(bitmap: try .make(400, 300) { x, y in [UInt8(x / 2), UInt8(y / 2), UInt8((x + y) / 4), 255] })
     }
 
-    @Test func `An embedded thumbnail is not taken for the picture made small`() throws {
+    @Test func `A decoder does not use an embedded thumbnail as the scaled image`() throws {
         let plain = try encode(large(), .jpeg) { _ in }
         var data = try encode(large(), .jpeg) { $0.encodeEmbedThumbnail = true }
-        // In its place one that shows something else.
+        // Replaced by one that shows something else.
         let other = try encode(Image(bitmap: .make(160, 120) { _, _ in [0, 0, 255, 255] }), .jpeg) { _ in }
         let start = try #require(data.ranges(of: Data([0xFF, 0xD8, 0xFF])).dropFirst().first).lowerBound
         let end = try #require(data[start...].firstRange(of: Data([0xFF, 0xD9]))).upperBound
@@ -182,7 +182,7 @@ import WebImageCodecs
         }
     }
 
-    @Test func `The thumbnail is the picture made small, upright`() throws {
+    @Test func `The thumbnail is the image made small, upright`() throws {
         let image = Image(bitmap: try large().bitmap, orientation: .right)
         let data = try encode(image, .jpeg) { $0.encodeEmbedThumbnail = true }
         let properties = try manager.properties(of: data, limits: ImageLimits())
@@ -206,7 +206,7 @@ import WebImageCodecs
         #expect(number(26 + 2 + 5 * 12 + 8) == end - second.lowerBound)
     }
 
-    @Test func `A small picture has no thumbnail, and a limit counts its bytes`() throws {
+    @Test func `A small image has no thumbnail, and a limit counts its bytes`() throws {
         let small = try manager.decode(Fixtures.data("PNG/photo-rgb.png"), options: ImageDecodeOptions())
         #expect(try encode(small, .jpeg) { $0.encodeEmbedThumbnail = true } == encode(small, .jpeg) { _ in })
         let limited = try encode(large(), .jpeg) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebImageCodecs
 
-/// What PNG and WebP encoders write is read back by our decoders, which are tested against other programs.
+/// Output of the PNG and WebP encoders is read back by our decoders, which are tested against other programs.
 @Suite(.tags(.addressSanitizer)) struct EncodingTests {
     private let manager = ImageCodersManager(coders: [PNGCoder(), GIFCoder(), WebPCoder()])
 
@@ -35,7 +35,7 @@ import Testing
     ]
 
     @Test(arguments: lossless, names)
-    func `Without loss the pixels come back exactly`(format: ImageFormat, name: String) throws {
+    func `Lossless formats return the exact pixels`(format: ImageFormat, name: String) throws {
         let original = try image(name)
         var options = ImageEncodeOptions()
         options.isLossless = true
@@ -44,10 +44,10 @@ import Testing
     }
 
     @Test(arguments: ["photo-rgb", "many-rows", "long-rows", "tiny-1x9"])
-    func `What is written is read by libpng too`(name: String) throws {
+    func `libpng reads the output, too`(name: String) throws {
         let original = try image(name)
         var data = try manager.encode(original, to: .png, options: ImageEncodeOptions())
-        // Pictures with a transparent colour are read by libpng alone; this colour is in none of them.
+        // Images with a transparent colour are read only by libpng; this colour is in none of them.
         let chunk = Data("tRNS".utf8) + Data([0, 3, 0, 251, 0, 7])
         let checksum = CRC32.of(chunk)
         let tail = Data((0..<4).map { UInt8(truncatingIfNeeded: checksum >> (24 - 8 * $0)) })
@@ -58,7 +58,7 @@ import Testing
         #expect(pixels(copy) == pixels(original))
     }
 
-    @Test func `Every colour of every alpha comes back as it was`() throws {
+    @Test func `Every colour at every alpha is read back unchanged`() throws {
         // Premultiplied colours at or below their alpha, all 32 896 of them, with three different channels.
         var bytes: [UInt8] = []
         for alpha in 0...255 {
@@ -95,14 +95,14 @@ import Testing
     }
 
     @Test(arguments: [Double.nan, -.infinity, .infinity, 7])
-    func `A quality that is no quality is clamped`(quality: Double) throws {
+    func `An invalid quality is clamped`(quality: Double) throws {
         var options = ImageEncodeOptions()
         options.compressionQuality = quality
         _ = try roundTrip(image("photo-rgb"), .webp, options)
     }
 
     @Test(arguments: lossless)
-    func `The longest size is kept to and never enlarges`(format: ImageFormat) throws {
+    func `The maximum size holds and never enlarges`(format: ImageFormat) throws {
         let original = try image("photo-rgba")
         for (box, width, height) in [
             ((60, 60), 60, 45), ((1000, 30), 40, 30), ((500, 500), 120, 90), ((0, 5), 120, 90),
@@ -122,7 +122,7 @@ import Testing
         #expect(try PixelDifference(copy.bitmap, Fixtures.pixels("PNG/orientation-\(number).pam")).maximum == 0)
     }
 
-    @Test func `A side that WebP cannot hold is refused by name`() throws {
+    @Test func `A side that WebP cannot store is an error that names the limit`() throws {
         let bitmap = try Bitmap.allocate(width: 16_384, height: 1, pixelFormat: .rgb8)
         let error = #expect(throws: WebImageError.self) {
             try WebPCoder().encode(Image(bitmap: bitmap), to: .webp, options: ImageEncodeOptions())

@@ -5,7 +5,7 @@ import Testing
 import WebImageCodecs
 
 @Suite(.tags(.addressSanitizer)) struct FileSizeSearchTests {
-    /// Runs a search over an encoder that makes so many bytes of a quality in hundredths.
+    /// Runs a search over an encoder that makes so many bytes for a quality in hundredths.
     private func search(
         _ limit: Int,
         isLossless: Bool = false,
@@ -23,11 +23,11 @@ import WebImageCodecs
         return (data.count, tries)
     }
 
-    @Test func `Without a limit it is encoded once as it should be`() throws {
+    @Test func `Without a limit the image is encoded once, with the requested quality`() throws {
         #expect(try search(0) { $0 * 10 }.tries == [50])
     }
 
-    @Test func `What fits in best quality is encoded once`() throws {
+    @Test func `An image that fits in best quality is encoded once`() throws {
         #expect(try search(1000) { $0 * 10 }.tries == [100])
     }
 
@@ -38,13 +38,13 @@ import WebImageCodecs
         }
     }
 
-    @Test func `A size that cannot be reached is an error that says what would be needed`() throws {
+    @Test func `A size that cannot be reached is an error with the size needed`() throws {
         let error = #expect(throws: WebImageError.self) { try search(99) { $0 * 10 + 100 } }
         #expect(error?.code == .limitExceeded && error?.limit?.name == "maxFileSize")
         #expect(error?.limit?.allowed == 99 && error?.limit?.required == 100)
     }
 
-    @Test func `Without loss there is nothing to search`() throws {
+    @Test func `Lossless encoding has nothing to search`() throws {
         #expect(try search(500, isLossless: true) { _ in 500 }.tries == [50])
         let error = #expect(throws: WebImageError.self) { try search(499, isLossless: true) { _ in 500 } }
         #expect(error?.limit?.required == 500)

@@ -4,14 +4,14 @@ import Testing
 @testable import WebImageCodecs
 
 @Suite(.tags(.addressSanitizer)) struct FrameTicksTests {
-    @Test func `What is rounded off is made up for by the next`() {
+    @Test func `Rounding errors are carried to the next frame`() {
         var ticks = FrameTicks(perSecond: 100, fewest: 2, most: 65_535)
         #expect((0..<6).map { _ in ticks.ticks(for: 1.0 / 30) } == [3, 4, 3, 3, 4, 3])
         ticks = FrameTicks(perSecond: 100, fewest: 2, most: 65_535)
         #expect((0..<4).map { _ in ticks.ticks(for: 0.025) } == [3, 2, 3, 2])
     }
 
-    @Test func `Frames that are too short for the format are stretched and take no time from long ones`() {
+    @Test func `Frames too short for the format are extended and take no time from long ones`() {
         var ticks = FrameTicks(perSecond: 100, fewest: 2, most: 65_535)
         #expect((0..<20).map { _ in ticks.ticks(for: 0.011) } == Array(repeating: 2, count: 20))
         #expect((99...100).contains(ticks.ticks(for: 1)))

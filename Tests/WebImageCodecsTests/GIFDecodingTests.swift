@@ -28,7 +28,7 @@ import Testing
         #expect((properties.width, properties.height) == (image.pixelWidth, image.pixelHeight))
     }
 
-    @Test func `Of more frames than are allowed the first can be had alone`() throws {
+    @Test func `Of an animation with too many frames the first can be decoded by itself`() throws {
         let data = try Fixtures.data("GIF/animated.gif")
         var options = ImageDecodeOptions()
         options.limits.maximumFrameCount = 2
@@ -45,7 +45,7 @@ import Testing
 
     @Test func `All fixtures were found`() { #expect(Fixtures.names(in: "GIF", ending: "pam").count >= 35) }
 
-    @Test func `Frames, durations and loops are told`() throws {
+    @Test func `Frames, durations and loops are reported`() throws {
         let animated = try properties("animated")
         #expect(animated.frameCount == 4)
         #expect(animated.frameDurations == [0.1, 0.1, 0.02, 0.5])
@@ -61,14 +61,14 @@ import Testing
         #expect(still.frameCount == 1 && still.loopCount == 0 && still.frameDurations.isEmpty)
     }
 
-    @Test func `A picture without pixels or without size is an error`() throws {
+    @Test func `An image without pixels or without size is an error`() throws {
         for name in ["no-frame", "empty-frame"] {
             #expect(error(try Fixtures.data("GIF/\(name).gif"))?.code == .badImageData, "\(name)")
         }
     }
 
     @Test(arguments: ["photo", "photo-interlaced", "small-blocks", "table-full"])
-    func `A first frame that is cut anywhere is an error`(name: String) throws {
+    func `A first frame truncated anywhere is an error`(name: String) throws {
         let data = try Fixtures.data("GIF/\(name).gif")
         // The last bytes are the end code, the empty block and the trailer; pixels may be complete without them.
         for length in TestEffort.some(of: 0..<data.count - 6) {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `The first frame is shown when later ones are cut`() throws {
+    @Test func `The first frame is decoded when later ones are truncated`() throws {
         let data = try Fixtures.data("GIF/loop-absent.gif")
         let expected = try Fixtures.pixels("GIF/loop-absent.pam")
         for length in stride(from: data.count * 2 / 3, to: data.count, by: 7) {
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `A code that is not in the table is an error`() throws {
-        // A screen of 2 x 2, two colours, code size 2: clear, then code 7, which nothing has defined.
+        // A screen of 2 x 2, two colours, code size 2: clear, then code 7, which is undefined.
         let header: [UInt8] = Array("GIF89a".utf8) + [2, 0, 2, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255]
         let frame: [UInt8] = [0x2C, 0, 0, 0, 0, 2, 0, 2, 0, 0, 2, 2, 0b111_100, 0, 0, 0x3B]
         #expect(error(Data(header + frame))?.code == .badImageData)
@@ -123,7 +123,7 @@ import Testing
         #expect(frame?.limit?.required == 567)
     }
 
-    @Test func `Too many frames are refused unless only the first is wanted`() throws {
+    @Test func `Too many frames are refused unless only the first is requested`() throws {
         let data = try Fixtures.data("GIF/animated.gif")
         var options = ImageDecodeOptions()
         options.limits.maximumFrameCount = 3

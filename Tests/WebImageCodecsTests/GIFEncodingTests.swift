@@ -13,8 +13,8 @@ import Testing
         return try coder.decode(data, options: ImageDecodeOptions()).bitmap
     }
 
-    /// A picture of just so many colours, in no order.
-    private func picture(_ colors: Int, _ width: Int = 60, _ height: Int = 50, clear: Bool = false) throws -> Bitmap {
+    /// An image of exactly this number of colours, unordered.
+    private func image(_ colors: Int, _ width: Int = 60, _ height: Int = 50, clear: Bool = false) throws -> Bitmap {
         var generator = SeededGenerator(seed: UInt64(colors))
         return try .make(width, height) { x, y in
             let position = y * width + x
@@ -25,20 +25,20 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4, 5, 16, 17, 128, 129, 255, 256])
-    func `Up to 256 colours come back exactly`(colors: Int) throws {
-        let bitmap = try picture(colors)
+    func `Up to 256 colours are stored exactly`(colors: Int) throws {
+        let bitmap = try image(colors)
         #expect(try roundTrip(bitmap).pixels == bitmap.pixels)
     }
 
     @Test(arguments: [1, 2, 4, 127, 128, 255])
-    func `With transparent pixels it is up to 255`(colors: Int) throws {
-        let bitmap = try picture(colors, clear: true)
+    func `With transparent pixels, up to 255 colours are stored exactly`(colors: Int) throws {
+        let bitmap = try image(colors, clear: true)
         #expect(try roundTrip(bitmap).pixels == bitmap.pixels)
     }
 
     @Test(arguments: [(1, 1), (1, 9), (300, 1), (3, 400), (257, 33)])
-    func `Any size comes back`(width: Int, height: Int) throws {
-        let bitmap = try picture(min(width * height, 200), width, height)
+    func `Any size is read back`(width: Int, height: Int) throws {
+        let bitmap = try image(min(width * height, 200), width, height)
         #expect(try roundTrip(bitmap).pixels == bitmap.pixels)
     }
 
@@ -53,11 +53,11 @@ import Testing
         }
     }
 
-    @Test func `Many colours become the 256 that suit best`() throws {
+    @Test func `Many colours are reduced to the best 256`() throws {
         let photo = try PNGCoder().decode(Fixtures.data("PNG/photo-rgb.png"), options: ImageDecodeOptions()).bitmap
         let expected = try Fixtures.pixels("PNG/photo-rgb.pam")
         let copy = try roundTrip(photo)
-        // With errors spread the same way Pillow's best palette gives 29.8 dB, and ffmpeg's 30.4.
+        // With the same dithering Pillow's best palette gives 29.8 dB, and ffmpeg's 30.4.
         let difference = PixelDifference(copy, expected)
         #expect(difference.psnr > 30.4, "\(difference)")
         var colors = Set<[UInt8]>()
@@ -65,7 +65,7 @@ import Testing
         #expect(colors.count <= 256 && colors.count > 200)
     }
 
-    @Test func `The mean of an area stays what it was`() throws {
+    @Test func `The mean of an area is kept`() throws {
         // A gradient of 60 000 colours.
         let bitmap = try Bitmap.make(300, 200) { x, y in [UInt8(x * 255 / 300), UInt8(y), UInt8((x + y) / 2), 255] }
         let copy = try roundTrip(bitmap)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `Only what changes is stored`() throws {
+    @Test func `Only changed pixels are stored`() throws {
         let frames = try (0..<5).map { index in
             let bitmap = try Bitmap.make(100, 80) { x, y in
                 let isDot = (index * 10..<index * 10 + 4).contains(x) && (20..<24).contains(y)
@@ -101,7 +101,7 @@ import Testing
         #expect(structure.frames.map(\.left) == [0, 0, 10, 20, 30])
     }
 
-    @Test func `A frame that takes pixels away is cleared with the one before`() throws {
+    @Test func `A frame that clears pixels is cleared with the one before`() throws {
         let frames = try (0..<3).map { index in
             ImageFrame(
                 image: Image(bitmap: try .make(20, 10) { x, _ in x / 5 == index ? [9, 9, 9, 255] : [0, 0, 0, 0] }),
@@ -136,7 +136,7 @@ import Testing
         #expect(try palettes([1, 2, 3]) == 3)
     }
 
-    @Test func `A picture that is too long is refused by name`() throws {
+    @Test func `An image that is too long is an error that names the limit`() throws {
         let bitmap = try Bitmap.allocate(width: 65_536, height: 1, pixelFormat: .rgb8)
         let error = #expect(throws: WebImageError.self) {
             try coder.encode(Image(bitmap: bitmap), to: .gif, options: ImageEncodeOptions())
@@ -144,7 +144,7 @@ import Testing
         #expect(error?.limit?.allowed == 65_535)
     }
 
-    @Test func `GIF is written and nothing else`() throws {
+    @Test func `The encoder writes only GIF`() throws {
         #expect(coder.canEncode(to: .gif) && !coder.canEncode(to: .png) && coder.canEncodeAnimation(to: .gif))
         let error = #expect(throws: WebImageError.self) {
             try coder.encode(.tiny(), to: .png, options: ImageEncodeOptions())

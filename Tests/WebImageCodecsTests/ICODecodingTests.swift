@@ -8,7 +8,7 @@ import Testing
 @Suite(.tags(.addressSanitizer)) struct ICODecodingTests {
     private let coder = ICOCoder()
 
-    /// Files with the pixels of their largest picture.
+    /// Files with the pixels of their largest image.
     static let files =
         Fixtures.names(in: "ICO", ending: "ico").map { $0 + ".ico" }.filter {
             $0 != "only-nested.ico" && !$0.hasPrefix("photo")
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: files)
-    func `The largest and deepest picture is the icon, pixel by pixel`(file: String) throws {
+    func `The largest and deepest image is the icon, pixel by pixel`(file: String) throws {
         let image = try decode(file)
         let expected = try Fixtures.pixels("ICO/\(file.dropLast(4)).pam")
         #expect(PixelDifference(image.bitmap, expected).maximum == 0)
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ["mask-8bit", "mask-1bit", "opaque-24bit", "alpha-32bit"])
-    func `A bitmap is as long as it says, whatever the directory says`(name: String) throws {
+    func `A bitmap's own header gives its length, whatever the directory says`(name: String) throws {
         var data = try Fixtures.data("ICO/\(name).ico")
         for length: UInt8 in [0, 8, 60] {
             data.replaceSubrange(14..<18, with: [length, 0, 0, 0])
@@ -52,7 +52,7 @@ import Testing
     @Test func `All fixtures were found`() { #expect(Self.files.count >= 16) }
 
     @Test(arguments: ["pillow-png.ico", "pillow-bmp.ico", "icotool.ico"], [16, 24])
-    func `A thumbnail is the picture that was drawn for its size`(file: String, size: Int) throws {
+    func `A thumbnail uses the image that was drawn for its size`(file: String, size: Int) throws {
         let image = try decode(file, box: size)
         let expected = try Fixtures.pixels("ICO/\(file.dropLast(4))-\(size).pam")
         #expect(PixelDifference(image.bitmap, expected).maximum == 0)
@@ -60,7 +60,7 @@ import Testing
         #expect(image.metadata.sourceWidth == 40 && image.metadata.sourceHeight == 40)
     }
 
-    @Test func `A thumbnail between two sizes is made of the bigger one`() throws {
+    @Test func `A thumbnail between two sizes is made from the bigger one`() throws {
         let image = try decode("pillow-png.ico", box: 20)
         let source = try decode("pillow-png.ico", box: 24)
         let expected = try Resampler.resize(source.bitmap, width: 20, height: 20)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `A byte limit takes a smaller picture, too`() throws {
+    @Test func `A byte limit selects a smaller image, too`() throws {
         var options = ImageDecodeOptions()
         options.scaleDownLimitBytes = 4 * 16 * 16
         let image = try coder.decode(Fixtures.data("ICO/pillow-png.ico"), options: options)
@@ -81,13 +81,13 @@ import Testing
         #expect(image.metadata.scaleDownLimitBytes == 4 * 16 * 16 && !image.metadata.isThumbnail)
     }
 
-    @Test func `A picture of another shape does not stand in for a smaller one`() throws {
+    @Test func `An image of another aspect ratio does not replace a smaller one`() throws {
         // 256 x 12, and 16 x 16.
         let image = try decode("png-256.ico", box: 16)
         #expect((image.pixelWidth, image.pixelHeight) == (16, 1))
     }
 
-    @Test func `Stretched, it has the size of the box`() throws {
+    @Test func `A stretched thumbnail has the size of the box`() throws {
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = ImageSize(width: 30, height: 10)
         options.preserveAspectRatio = false
@@ -95,7 +95,7 @@ import Testing
         #expect((image.pixelWidth, image.pixelHeight) == (30, 10))
     }
 
-    @Test func `An icon in an icon is no picture`() throws {
+    @Test func `An icon inside an icon is an error`() throws {
         #expect(error(try Fixtures.data("ICO/only-nested.ico"))?.code == .badImageData)
     }
 
@@ -108,14 +108,14 @@ import Testing
         }
     }
 
-    @Test func `A picture over a limit is refused by its own header`() throws {
+    @Test func `An image above a limit is refused by its own header`() throws {
         var data = try Fixtures.data("ICO/mask-24bit.ico")
         data.replaceSubrange(22 + 4..<22 + 12, with: [0x60, 0xEA, 0, 0, 0xC0, 0xD4, 1, 0])
         #expect(error(data)?.limit?.name == "maximumPixelCount")
         #expect(throws: WebImageError.self) { try coder.properties(of: data, limits: ImageLimits()) }
     }
 
-    @Test func `A directory of 65 535 pictures is no more than that`() throws {
+    @Test func `A directory of 65 535 entries is decoded`() throws {
         let picture = try Fixtures.data("ICO/mask-24bit.ico").dropFirst(22)
         var data = Data([0, 0, 1, 0, 0xFF, 0xFF])
         let place = 6 + 16 * 65_535

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageCodecs
 
-/// Rows from memory, and a note of how they were asked for.
+/// Rows from memory, and a log of how they were requested.
 private final class MemorySource: ScanlineSource {
     let width: Int
     let height: Int
@@ -98,8 +98,7 @@ private final class MemorySource: ScanlineSource {
     }
 
     @Test(arguments: ImageOrientation.allCases)
-    func `Every orientation of every format is placed right, whatever the size`(_ orientation: ImageOrientation) throws
-    {
+    func `Every orientation of every format is placed right, for any size`(_ orientation: ImageOrientation) throws {
         for (width, height) in [(1, 1), (3, 2), (2, 40), (40, 2), (17, 33), (64, 16)] {
             let rows = (0..<height).map { y -> [UInt8] in
                 (0..<width).flatMap { x -> [UInt8] in [UInt8(x), UInt8(y), 7] }
@@ -119,8 +118,8 @@ private final class MemorySource: ScanlineSource {
         }
     }
 
-    /// Where the pixel shown at (x, y) is stored, by the definition of the EXIF tag: which side of the picture row 0 and
-    /// column 0 are.
+    /// Returns where the pixel shown at (x, y) is stored, by the definition of the EXIF tag: the sides of the image
+    /// where row 0 and column 0 are.
     private func stored(_ x: Int, _ y: Int, _ width: Int, _ height: Int, _ orientation: ImageOrientation) -> (
         x: Int, y: Int
     ) {
@@ -151,7 +150,7 @@ private final class MemorySource: ScanlineSource {
         #expect(pixels(small)[0] == converted)
     }
 
-    @Test func `Metadata says what the file held`() throws {
+    @Test func `Metadata describes the file`() throws {
         let source = MemorySource(.gray8, 4, [[1, 2, 3, 4], [1, 2, 3, 4]])
         let image = try assemble(source, .left, size: (2, 1)) { $0.scaleFactor = 3 }
         #expect(image.metadata.format == .png && image.metadata.frameCount == 3 && image.metadata.loopCount == 7)
@@ -160,10 +159,10 @@ private final class MemorySource: ScanlineSource {
         #expect(image.scale == 3 && image.pixelWidth == 1 && image.pixelHeight == 2)
     }
 
-    @Test func `A source that fails fails the image, on every path`() {
+    @Test func `A failing source fails the image, on every path`() {
         for (layout, size) in [(ScanlineLayout.rgb8, nil), (.rgba8, nil), (.rgb8, (width: 2, height: 2))] {
             let source = MemorySource(layout, 4, [[UInt8]](repeating: [UInt8](repeating: 0, count: 16), count: 20))
-            // Rows taken by somebody else are missing at the end.
+            // The rows read elsewhere are missing at the end.
             var taken = [UInt8](repeating: 0, count: 80)
             #expect(throws: Never.self) { try source.readRows(5, into: &taken, bytesPerRow: 16) }
             #expect(throws: WebImageError(.badImageData, "")) { try assemble(source, size: size) }
@@ -191,7 +190,7 @@ private final class MemorySource: ScanlineSource {
         }
     }
 
-    @Test func `Inks become light as in Pillow's formula`() {
+    @Test func `CMYK is converted as in Pillow's formula`() {
         for black in stride(from: 0, through: 255, by: 5) {
             let paper = 255 - black
             var cmyk: [UInt8] = []

@@ -7,7 +7,7 @@ import WebImageCodecs
 @Suite(.tags(.addressSanitizer)) struct ImageCodersManagerTests {
     private let anything = Data("anything".utf8)
 
-    /// The numbers of the coders that answered: for the properties, for the picture, and for the bytes of one.
+    /// The numbers of the coders that were used: for the properties, for the image, and for the bytes of one.
     private func answers(_ manager: ImageCodersManager, to data: Data) throws -> [Int] {
         let image = try manager.decode(data, options: ImageDecodeOptions())
         let encoded = try manager.encode(image, to: .webp, options: ImageEncodeOptions())
@@ -16,12 +16,12 @@ import WebImageCodecs
         ]
     }
 
-    @Test func `Of several that could, the coder given last answers`() throws {
+    @Test func `Of several possible coders the one given last is used`() throws {
         let manager = ImageCodersManager(coders: [NumberedCoder(1), NumberedCoder(2), NumberedCoder(3)])
         #expect(try answers(manager, to: anything) == [3, 3, 3])
     }
 
-    @Test func `A coder that is added answers before all others, the one added last first`() throws {
+    @Test func `An added coder precedes all others, the one added last first`() throws {
         let manager = ImageCodersManager(coders: [NumberedCoder(1)])
         #expect(try answers(manager, to: anything) == [1, 1, 1])
         manager.add(NumberedCoder(2))
@@ -32,13 +32,13 @@ import WebImageCodecs
         #expect(try answers(manager, to: anything) == [2, 2, 2])
     }
 
-    @Test func `The order of the list is the order that is asked in, whatever it was before`() throws {
+    @Test func `The order of the list is the order of use, whatever it was before`() throws {
         let manager = ImageCodersManager(coders: [NumberedCoder(1), NumberedCoder(2)])
         manager.coders.reverse()
         #expect(try answers(manager, to: anything) == [1, 1, 1])
     }
 
-    @Test func `Those that do not take the data, or do not write the format, are passed over`() throws {
+    @Test func `Coders that do not accept the data, or do not write the format, are skipped`() throws {
         let manager = ImageCodersManager(coders: [
             NumberedCoder(1), NumberedCoder(2), NumberedCoder(3, reads: false), NumberedCoder(4, writes: false),
             NumberedCoder(5, reads: false, writes: false),
@@ -49,7 +49,7 @@ import WebImageCodecs
         #expect(!manager.canDecode(anything) && !manager.canEncode(to: .webp))
     }
 
-    @Test func `What the first of them says is final, even an error`() throws {
+    @Test func `The first accepting coder's result is final, even an error`() throws {
         let manager = ImageCodersManager(coders: [NumberedCoder(1), NumberedCoder(2, fails: true)])
         #expect(throws: WebImageError.self) { try manager.decode(anything, options: ImageDecodeOptions()) }
         #expect(throws: WebImageError.self) { try manager.properties(of: anything, limits: ImageLimits()) }
@@ -57,7 +57,7 @@ import WebImageCodecs
         #expect(throws: WebImageError.self) { try manager.encode(image, to: .png, options: ImageEncodeOptions()) }
     }
 
-    @Test func `A coder of one's own goes before the built-in ones, for pictures that they read too`() throws {
+    @Test func `A custom coder precedes the built-in ones, also for their formats`() throws {
         let manager = ImageCodersManager()
         let data = try Fixtures.data("JPEG/gray.jpg")
         #expect(try manager.decode(data, options: ImageDecodeOptions()).pixelWidth == 61)
@@ -66,7 +66,7 @@ import WebImageCodecs
         #expect(ImageCodersManager().coders.count == manager.coders.count - 1, "others have their own list")
     }
 
-    @Test func `A document is an error that names PDF, and no image`() {
+    @Test func `A document is an error that names PDF`() {
         let manager = ImageCodersManager()
         let data = Data("%PDF-1.7\n%%EOF\n".utf8)
         #expect(!manager.canDecode(data) && !manager.canEncode(to: .pdf))
@@ -75,7 +75,7 @@ import WebImageCodecs
     }
 }
 
-/// A coder whose pictures are as wide as its number, and whose bytes are that number.
+/// A coder whose images are as wide as its number, and whose bytes are that number.
 private struct NumberedCoder: ImageCoder {
     let number: Int
     let reads: Bool

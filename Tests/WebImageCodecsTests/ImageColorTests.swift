@@ -11,7 +11,7 @@ import WebImageCodecs
         #expect(ImageColor(red: 0.5, green: 0.002, blue: 0.0019, alpha: 0.25).hexString == "#40800100")
     }
 
-    @Test func `Colours are read with and without alpha and sign`() {
+    @Test func `Colours are parsed with and without alpha and number sign`() {
         #expect(ImageColor(hex: "#80FF0001") == ImageColor(red8: 255, green8: 0, blue8: 1, alpha8: 128))
         #expect(ImageColor(hex: "ff0001") == ImageColor(red8: 255, green8: 0, blue8: 1))
         for wrong in ["", "#", "red", "#12345", "#1234567", "#123456789", "#+12345", "#12345é", "##123456", " 123456"] {
@@ -20,7 +20,7 @@ import WebImageCodecs
         for hex in ["#00000000", "#12ab34cd", "#ffffffff"] { #expect(ImageColor(hex: hex)?.hexString == hex) }
     }
 
-    @Test func `Components are brought into range`() {
+    @Test func `Components are clamped`() {
         let color = ImageColor(red: 7, green: -1, blue: .nan, alpha: .infinity)
         #expect([color.red, color.green, color.blue, color.alpha] == [1, 0, 0, 1])
         var changed = ImageColor.black
@@ -46,14 +46,14 @@ import WebImageCodecs
         return Image(bitmap: bitmap, scale: 2)
     }
 
-    @Test func `A pixel's colour, in pixels from the top left`() throws {
+    @Test func `Positions of colours are in pixels from the top left`() throws {
         let image = try picture(.rgb8)
         #expect(image.color(at: ImagePoint(x: 0, y: 0)) == ImageColor(red8: 10, green8: 30, blue8: 0))
         #expect(image.color(at: ImagePoint(x: 2, y: 1)) == ImageColor(red8: 10, green8: 30, blue8: 140))
         #expect(image.color(at: ImagePoint(x: 2.9, y: 1.9)) == image.color(at: ImagePoint(x: 2, y: 1)))
     }
 
-    @Test func `Alpha is taken out of the other components`() throws {
+    @Test func `Colours are un-premultiplied`() throws {
         let image = try picture(.bgra8Premultiplied)
         let color = try #require(image.color(at: ImagePoint(x: 1, y: 0)))
         #expect(color == ImageColor(red: 0.5, green: 0.25, blue: (20.0 / 255) / (120.0 / 255), alpha: 120.0 / 255))
@@ -61,11 +61,11 @@ import WebImageCodecs
     }
 
     @Test(arguments: [(-1.0, 0.0), (-0.1, 0), (3, 0), (0, 2), (0, -5), (.nan, 0), (0, .infinity), (1e300, 0)])
-    func `Outside there is no colour`(x: Double, y: Double) throws {
+    func `There is no colour outside the image`(x: Double, y: Double) throws {
         #expect(try picture(.rgb8).color(at: ImagePoint(x: x, y: y)) == nil)
     }
 
-    @Test func `The colours of a rectangle come row by row`() throws {
+    @Test func `The colours of a rectangle are returned row by row`() throws {
         let image = try picture(.rgb8)
         let colors = try #require(image.colors(in: ImageRect(x: 1, y: 0, width: 2, height: 2)))
         #expect(colors.map(\.blue8) == [20, 40, 120, 140])
@@ -77,8 +77,12 @@ import WebImageCodecs
         (0.0, 0.0, 0.0, 1.0), (0, 0, 1, -1), (-1, 0, 2, 1), (2, 0, 2, 1), (0, 1, 1, 2), (0, 0, 4, 1), (0.2, 0, 0.5, 1),
         (.nan, 0, 1, 1), (0, 0, .infinity, 1), (1e300, 0, 1, 1),
     ])
-    func `A rectangle that is empty or not within has none`(x: Double, y: Double, width: Double, height: Double) throws
-    {
+    func `A rectangle that is empty or not inside the image has no colours`(
+        x: Double,
+        y: Double,
+        width: Double,
+        height: Double
+    ) throws {
         #expect(try picture(.rgb8).colors(in: ImageRect(x: x, y: y, width: width, height: height)) == nil)
     }
 

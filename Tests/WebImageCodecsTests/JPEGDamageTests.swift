@@ -18,7 +18,7 @@ import Testing
 
     private static let damaged = ["damaged-codes", "damaged-restarts", "damaged-progressive"]
     @Test(arguments: damaged)
-    func `Damage that libjpeg paints over is painted over as in Pillow, and told`(name: String) throws {
+    func `Damage that libjpeg conceals is decoded as in Pillow, and reported`(name: String) throws {
         let image = try coder.decode(data(name), options: ImageDecodeOptions())
         let found = try PixelDifference(image.bitmap, Fixtures.pixels("JPEG/\(name).ppm"))
         #expect(found.maximum == 0, "\(found)")
@@ -35,18 +35,18 @@ import Testing
     }
 
     @Test(arguments: ["baseline-420", "progressive", "restart", "arithmetic", "cmyk"])
-    func `A whole picture is not damaged, and the strict option changes nothing`(name: String) throws {
+    func `A whole image is not damaged, and the strict option changes nothing`(name: String) throws {
         let image = try coder.decode(data(name), options: strict)
         #expect(!image.metadata.isDamaged)
         #expect(try !coder.decode(data(name), options: ImageDecodeOptions()).metadata.isDamaged)
     }
 
-    @Test func `Damage does not make up for what is missing at the end`() throws {
+    @Test func `Damage does not hide a truncated end`() throws {
         for name in Self.damaged {
             let data = try data(name)
             for count in TestEffort.some(of: 0..<data.count - 20) {
                 let image = try? coder.decode(data.prefix(count), options: ImageDecodeOptions())
-                // Damaged codes may make all of the picture out of a part of the bytes.
+                // Damaged codes may decode to a whole image from a part of the bytes.
                 guard let image else { continue }
                 let expected = try Fixtures.pixels("JPEG/\(name).ppm")
                 let isAll = image.metadata.isDamaged && PixelDifference(image.bitmap, expected).maximum == 0
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: damaged)
-    func `A damaged picture that arrives is the same as one that is decoded at once`(name: String) throws {
+    func `A damaged image decoded incrementally equals one decoded at once`(name: String) throws {
         let data = try data(name)
         let whole = try coder.decode(data, options: ImageDecodeOptions())
         let decoder = coder.makeProgressiveDecoder(options: ImageDecodeOptions())
@@ -70,7 +70,7 @@ import Testing
         #expect(throws: WebImageError(.badImageData, "")) { try refusing.update(data, isFinished: true) }
     }
 
-    @Test func `What a transformer makes of a damaged picture is damaged`() throws {
+    @Test func `A transformed damaged image is damaged`() throws {
         let image = try coder.decode(data("damaged-codes"), options: ImageDecodeOptions())
         let result = try FlippingTransformer(horizontal: true, vertical: false).apply(to: image)
         #expect(result.metadata.isDamaged)
@@ -84,13 +84,13 @@ import Testing
         for _ in 0..<3000 { data += scan }
         data += [0xFF, 0xD9]
         var options = ImageDecodeOptions()
-        // No time for a scan: what is refused later is out of time.
+        // No time for a scan: an image refused later would be out of time.
         options.limits.maximumDecodeDuration = 0
         let error = #expect(throws: WebImageError.self) { try coder.decode(data, options: options) }
         #expect(error?.limit?.name == "maximumScanCount")
     }
 
-    @Test func `Too many scans that arrive are refused before they are decoded`() throws {
+    @Test func `Too many scans of an arriving image are refused before they are decoded`() throws {
         var options = ImageDecodeOptions()
         options.limits.maximumScanCount = 3
         let data = try data("many-scans")
@@ -99,7 +99,7 @@ import Testing
         #expect(error?.limit?.name == "maximumScanCount")
     }
 
-    @Test func `Scans are counted however the bytes come`() throws {
+    @Test func `Scans are counted in any division of the bytes`() throws {
         for (name, count) in [("many-scans", 91), ("non-interleaved", 3), ("progressive", 10)] {
             let data = try data(name)
             var counter = try #require(JPEGScanCounter(JPEGHeader(data)))

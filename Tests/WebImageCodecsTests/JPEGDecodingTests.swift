@@ -35,7 +35,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: ["cmyk", "ycck"])
-    func `Inks without a profile become what Pillow makes of them`(_ name: String) throws {
+    func `CMYK without a profile is converted as in Pillow`(_ name: String) throws {
         for format in PixelFormat.allCases {
             try expectPixels(try decode(name) { $0.pixelFormat = format }, name, maximum: 1, mean: 0.5)
         }
@@ -61,14 +61,14 @@ import WebImageCodecs
         try expectPixels(try decode(name), "no-conversion", maximum: 0, mean: 0)
     }
 
-    @Test func `A profile over its limit is ignored`() throws {
+    @Test func `A profile above its limit is ignored`() throws {
         let image = try decode("icc-long") { $0.limits.maximumColorProfileByteCount = 70_000 }
         #expect(image.metadata.colorProfile == nil)
         try expectPixels(image, "no-conversion", maximum: 0, mean: 0)
     }
 
     @Test(arguments: ImageOrientation.allCases)
-    func `Every orientation comes out upright`(_ orientation: ImageOrientation) throws {
+    func `Every orientation is decoded upright`(_ orientation: ImageOrientation) throws {
         let name = "orientation-\(orientation.rawValue)"
         for format in PixelFormat.allCases {
             let image = try decode(name) { $0.pixelFormat = format }
@@ -80,7 +80,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: ImageOrientation.allCases)
-    func `Every orientation comes out upright as a thumbnail`(_ orientation: ImageOrientation) throws {
+    func `Every orientation is decoded upright as a thumbnail`(_ orientation: ImageOrientation) throws {
         let swaps = orientation.swapsSides
         for format in PixelFormat.allCases {
             let image = try decode("orientation-\(orientation.rawValue)") {
@@ -99,7 +99,7 @@ import WebImageCodecs
         #expect(difference.psnr >= 36, "\(difference)")
     }
 
-    @Test func `A stretched thumbnail has exactly the size asked for`() throws {
+    @Test func `A stretched thumbnail has exactly the requested size`() throws {
         let image = try decode("photo") {
             $0.thumbnailPixelSize = ImageSize(width: 60, height: 120)
             $0.preserveAspectRatio = false
@@ -108,7 +108,7 @@ import WebImageCodecs
         #expect(difference.psnr >= 36, "\(difference)")
     }
 
-    @Test func `A fast thumbnail is close to the mean over areas of the full decode`() throws {
+    @Test func `A fast thumbnail is close to the area average of the full decode`() throws {
         let image = try decode("photo") {
             $0.thumbnailPixelSize = ImageSize(width: 100, height: 75)
             $0.scalingQuality = .fast
@@ -118,7 +118,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: ["gray", "cmyk", "ycck", "icc-gray", "cmyk-icc", "icc-wide", "progressive", "arithmetic"])
-    func `Every kind of picture can be a thumbnail`(_ name: String) throws {
+    func `Every kind of image can be a thumbnail`(_ name: String) throws {
         let full = try decode(name)
         for quality in [ImageDecodeOptions.ScalingQuality.high, .fast] {
             let image = try decode(name) {
@@ -135,13 +135,13 @@ import WebImageCodecs
         }
     }
 
-    @Test func `The byte limit scales a JPEG down and is no thumbnail`() throws {
+    @Test func `The byte limit scales a JPEG down without making it a thumbnail`() throws {
         let image = try decode("photo") { $0.scaleDownLimitBytes = 40_000 }
         #expect(image.pixelWidth == 115 && image.pixelHeight == 86)
         #expect(!image.metadata.isThumbnail)
     }
 
-    @Test func `Options and scale are remembered, and properties cost no decode`() throws {
+    @Test func `Options and scale are kept, and properties need no decode`() throws {
         let image = try decode("baseline-420") { $0.scaleFactor = 2 }
         #expect(image.scale == 2 && image.decodeOptions?.scaleFactor == 2 && image.format == .jpeg)
         let properties = try coder.properties(of: Fixtures.data("JPEG/orientation-6.jpg"), limits: .init())

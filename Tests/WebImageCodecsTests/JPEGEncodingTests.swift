@@ -29,7 +29,7 @@ import Testing
 
     private func photo() throws -> Image { try coder.decode(Fixtures.data("JPEG/photo.jpg"), options: .init()) }
 
-    /// The pixels of encoded data. The decoder is the one that other tests hold against Pillow's, to the last bit.
+    /// The pixels of encoded data. The decoder is the one that other tests compare with Pillow's, to the last bit.
     private func decoded(_ data: Data) throws -> PortableAnymap {
         let bitmap = try coder.decode(data, options: .init()).bitmap
         let samples = (0..<bitmap.height).flatMap { y in
@@ -38,7 +38,7 @@ import Testing
         return PortableAnymap(width: bitmap.width, height: bitmap.height, channels: 3, samples: samples)
     }
 
-    @Test func `What is encoded looks like the picture`() throws {
+    @Test func `An encoded image looks like the original`() throws {
         let image = try photo()
         for format in PixelFormat.allCases {
             var options = ImageDecodeOptions()
@@ -70,7 +70,7 @@ import Testing
         #expect(JPEGCoder.quality(7) == 100)
     }
 
-    @Test func `Transparent pixels are put on the background, white unless told`() throws {
+    @Test func `Transparent pixels are composed with the background, white by default`() throws {
         let clear = try solid([0, 0, 0, 0], 16, 16, .bgra8Premultiplied)
         let white = try decoded(encode(clear))
         #expect(white.samples.allSatisfy { $0 == 255 })
@@ -83,7 +83,7 @@ import Testing
         for (channel, wanted) in [255, 127, 127].enumerated() { #expect(abs(Int(half.samples[channel]) - wanted) <= 2) }
     }
 
-    @Test func `The maximum size scales down with the ratio kept, and never up`() throws {
+    @Test func `The maximum size scales down, keeps the ratio, and never enlarges`() throws {
         let bitmap = try photo().bitmap
         let small = try decoded(encode(bitmap) { $0.maxPixelSize = ImageSize(width: 100, height: 100) })
         #expect(small.width == 100 && small.height == 75)
@@ -97,8 +97,8 @@ import Testing
     }
 
     @Test(arguments: ImageOrientation.allCases)
-    func `The orientation of the image is baked in`(_ orientation: ImageOrientation) throws {
-        // Stored as orientation-1 is, to be shown as orientation-N is.
+    func `The orientation of the image is applied`(_ orientation: ImageOrientation) throws {
+        // Stored like orientation-1, to be shown like orientation-N.
         let stored = try coder.decode(Fixtures.data("JPEG/orientation-1.jpg"), options: .init()).bitmap
         let shown = try Fixtures.pixels("JPEG/orientation-\(orientation.rawValue).ppm")
         let encoded = try encode(stored, orientation: orientation)
@@ -113,7 +113,7 @@ import Testing
         #expect(small.width == (orientation.swapsSides ? 30 : 30) && small.height == (orientation.swapsSides ? 41 : 22))
     }
 
-    @Test func `A side that JPEG cannot hold is a limit`() throws {
+    @Test func `A side that JPEG cannot store is a limit error`() throws {
         let long = try solid([1, 2, 3], 65_501, 1, .rgb8)
         #expect(throws: WebImageError.limitExceeded("JPEG side length", allowed: 65_500, required: 65_501)) {
             try encode(long)

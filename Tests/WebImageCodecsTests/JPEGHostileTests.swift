@@ -23,7 +23,7 @@ import Testing
     @Test(arguments: [
         "baseline-420", "gray", "restart", "progressive", "arithmetic", "many-scans", "non-interleaved", "ycck",
     ])
-    func `Every truncation is an error or the very same picture`(_ name: String) throws {
+    func `Every truncation is an error or the very same image`(_ name: String) throws {
         let data = try fixture(name)
         let whole = try coder.decode(data, options: .init()).bitmap
         var thumbnail = ImageDecodeOptions()
@@ -37,7 +37,7 @@ import Testing
                     memcmp(image.bitmap.mutableRow(row), whole.mutableRow(row), whole.width * 3) == 0
                 }
                 #expect(isSame, "\(name) cut to \(count) of \(data.count)")
-                #expect(count > data.count - 20, "\(name) cut to \(count) of \(data.count) is no error")
+                #expect(count > data.count - 20, "\(name) cut to \(count) of \(data.count) is not an error")
             } catch {
                 #expect(error.code == .badImageData, "\(count): \(error)")
             }
@@ -67,13 +67,13 @@ import Testing
         #expect(error(data) == nil)
     }
 
-    @Test func `A slice of other data decodes`() throws {
+    @Test func `A slice of other data is decoded`() throws {
         let data = Data([1, 2, 3]) + (try fixture("gray")) + Data([4])
         #expect(error(data[3...]) == nil)
         #expect(coder.canDecode(data[3...]) && !coder.canDecode(data))
     }
 
-    @Test func `Data that is no JPEG is bad data`() {
+    @Test func `Data that is not JPEG is bad data`() {
         let inputs: [[UInt8]] = [
             [], [0xFF], [0xFF, 0xD8], [0xFF, 0xD8, 0xFF], [0xFF, 0xD8, 0xFF, 0xD9], [0xFF, 0xD8, 0xFF, 0xDA, 0, 2],
             Array("<html>not found</html>".utf8), [UInt8](repeating: 0xFF, count: 1000),
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: ["lossless", "twelve-bit"])
-    func `Kinds of JPEG that cannot be decoded say so`(_ name: String) throws {
+    func `Unsupported kinds of JPEG are errors that say so`(_ name: String) throws {
         #expect(error(try fixture(name))?.code == .unsupportedFormat)
         #expect(throws: WebImageError(.unsupportedFormat, "")) {
             try coder.properties(of: fixture(name), limits: .init())
@@ -97,7 +97,7 @@ import Testing
         #expect(error(try fixture("baseline-420")) { $0.limits.maximumScanCount = 1 } == nil)
     }
 
-    @Test func `Bigger pictures may have fewer scans`() throws {
+    @Test func `Bigger images may have fewer scans`() throws {
         var frame = try JPEGHeader(fixture("progressive")).frame
         var limits = ImageLimits()
         func limit(_ width: Int, _ height: Int) -> Int {
@@ -112,7 +112,7 @@ import Testing
         #expect(limit(65_535, 4095) == 10)
     }
 
-    @Test func `The coefficients of a progressive picture count as memory`() throws {
+    @Test func `The coefficients of a progressive image count as memory`() throws {
         // 61 x 45 at 4:2:0 is 4 x 3 units of 6 blocks of 128 bytes.
         let box = ImageSize(width: 10, height: 10)
         func limit(_ bytes: Int, _ name: String) throws -> WebImageError.Limit? {
@@ -127,7 +127,7 @@ import Testing
         #expect(try limit(1000, "baseline-420") == nil)
     }
 
-    @Test func `A header that claims a huge picture is refused before memory is asked for`() throws {
+    @Test func `A header that claims a huge image is refused before memory is allocated`() throws {
         var data = try fixture("progressive")
         let frame = try #require(data.firstRange(of: [0xFF, 0xC2]))
         data.replaceSubrange(frame.lowerBound + 5..<frame.lowerBound + 9, with: [0xFF, 0xDC, 0xFF, 0xDC])

@@ -4,7 +4,7 @@ import Testing
 @testable import WebImageCodecs
 
 @Suite(.tags(.addressSanitizer)) struct KeyframeCacheTests {
-    @Test func `The nearest canvas is found, not behind the frame nor before where drawing can begin`() {
+    @Test func `The nearest canvas is found, not after the frame nor before the point where drawing can begin`() {
         var shelf = KeyframeCache<Int>(capacity: 8)
         func take(_ index: Int) -> Int? { shelf.take(index) }
         func look(_ index: Int) -> Int? { shelf.look(index) }
@@ -20,7 +20,7 @@ import Testing
         #expect(take(3) == 30 && take(3) == nil && shelf.count == 2)
     }
 
-    @Test func `Of parked canvases those stay that were parked last, and marks are left alone`() {
+    @Test func `The most recently parked canvases stay, and keyframes are left in place`() {
         var shelf = KeyframeCache<Int>(capacity: 4)
         func take(_ index: Int) -> Int? { shelf.take(index) }
         shelf.leave(1, at: 100)
@@ -31,7 +31,7 @@ import Testing
         #expect(take(100) == 1 && take(101) == 1)
     }
 
-    @Test func `Of marks those go first that are the least work to draw again`() {
+    @Test func `The keyframes that are the least work to draw again are dropped first`() {
         var shelf = KeyframeCache<Int>(capacity: 6)
         for index in [10, 90, 50] { shelf.leave(index, at: index) }
         shelf.leave(55, at: 55)
@@ -40,7 +40,7 @@ import Testing
         #expect(shelf.look(10) == nil && shelf.look(30) == 30 && shelf.look(50) == 50 && shelf.look(90) == 90)
     }
 
-    @Test func `Marks that have long been on nobody's way go before others`() {
+    @Test func `Keyframes long unused by any player are dropped before others`() {
         var shelf = KeyframeCache<Int>(capacity: 6)
         for index in [10, 50, 90] { shelf.leave(index, at: index) }
         var marks = shelf.beginWay(from: 50, to: 55)
@@ -53,7 +53,7 @@ import Testing
         #expect(shelf.count == 3 && shelf.look(90) == nil && shelf.look(10) == 10)
     }
 
-    @Test func `Nothing is kept where there is no room`() {
+    @Test func `Nothing is kept without memory for it`() {
         var shelf = KeyframeCache<Int>(capacity: 0)
         shelf.park(1, at: 1)
         shelf.leave(2, at: 2)
@@ -66,7 +66,7 @@ import Testing
         #expect(KeyframeCache<Int>.capacity(canvasByteCount: 4, byteCount: -1) == 0)
     }
 
-    /// The frames that are drawn to see a way's frames from the last to the first, with so many marks.
+    /// The number of frames drawn to show the frames of a path from the last to the first, with this many keyframes.
     private func cost(_ length: Int, marks: Int) -> Int {
         var left: [Int] = []
         var cost = 0
@@ -82,7 +82,7 @@ import Testing
         return cost
     }
 
-    @Test func `Marks lie in order, within the way, and no more than there may be`() {
+    @Test func `Keyframes are in order, within the path, and at most the allowed number`() {
         for length in [0, 1, 2, 3, 10, 1000, 1_000_000] {
             for count in [0, 1, 2, 8, 100] {
                 let positions = KeyframeCache<Int>.positions(from: 7, to: 7 + length, count: count)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `Going back by marks takes few steps, the fewer the more marks there are`() {
+    @Test func `Going back with keyframes takes few steps, the fewer the more keyframes there are`() {
         #expect(cost(1000, marks: 0) == 1001 * 1002 / 2)
         #expect(cost(1000, marks: 1) < 1000 * 45)
         #expect(cost(1000, marks: 2) < 1000 * 16)

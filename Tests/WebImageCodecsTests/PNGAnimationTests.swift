@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WebImageCodecs
 
-/// Animated PNG files that are not as they should be.
+/// Animated PNG files with errors.
 @Suite(.tags(.addressSanitizer)) struct PNGAnimationTests {
     private let coder = PNGCoder()
     private static let original = "Animation/apng-kept-source.png"
@@ -18,7 +18,7 @@ import WebImageCodecs
         try coder.properties(of: PNGChunk.file(chunks), limits: ImageLimits()).frameCount
     }
 
-    /// The animation with one thing changed in the chunk of a kind that comes nth.
+    /// The animation with one change in the nth chunk of a kind.
     private func changed(
         _ kind: String,
         number: Int,
@@ -32,7 +32,7 @@ import WebImageCodecs
         return chunks
     }
 
-    @Test func `Frames that are missing are not counted, and the others are played`() throws {
+    @Test func `Missing frames are not counted, and the others are played`() throws {
         let chunks = try PNGChunk.read(Fixtures.data(Self.original))
         #expect(try frameCount(chunks) == 7)
         let controls = chunks.indices.filter { chunks[$0].kind == "fcTL" }
@@ -46,7 +46,7 @@ import WebImageCodecs
         }
     }
 
-    @Test func `With one frame left it is a still picture`() throws {
+    @Test func `With one frame left it is a still image`() throws {
         let chunks = try PNGChunk.read(Fixtures.data(Self.original))
         let second = try #require(chunks.indices.filter { chunks[$0].kind == "fcTL" }.dropFirst().first)
         let data = PNGChunk.file(Array(chunks[..<second]))
@@ -55,7 +55,7 @@ import WebImageCodecs
         #expect(try coder.decode(data, options: ImageDecodeOptions()).metadata.frameCount == 1)
     }
 
-    @Test func `More frames than were stated are not played`() throws {
+    @Test func `Frames beyond the stated number are not played`() throws {
         #expect(try frameCount(changed("acTL", number: 0, at: 0, to: [0, 0, 0, 3])) == 3)
         #expect(try frameCount(changed("acTL", number: 0, at: 0, to: [0, 0, 0, 0])) == 1)
         #expect(try frameCount(changed("acTL", number: 0, at: 0, to: [0xFF, 0xFF, 0xFF, 0xFF])) == 7)
@@ -63,16 +63,16 @@ import WebImageCodecs
 
     @Test(
         arguments: [
-            // Of the fifth frame: number, sides of nothing, a place outside, ways that do not exist.
+            // Of the fifth frame: number, empty sides, a place outside, unknown disposal and blend operations.
             ("fcTL", 4, 0, [0, 0, 0, 99], 4), ("fcTL", 4, 4, [0, 0, 0, 0], 4), ("fcTL", 4, 8, [0, 0, 0, 0], 4),
             ("fcTL", 4, 12, [0, 0, 0, 20], 4), ("fcTL", 4, 16, [0x7F, 0xFF, 0xFF, 0xFF], 4),
             ("fcTL", 4, 4, [0x7F, 0xFF, 0xFF, 0xFF], 4), ("fcTL", 4, 24, [3], 4), ("fcTL", 4, 25, [2], 4),
             ("fdAT", 3, 0, [0, 0, 0, 99], 4), ("fdAT", 0, 0, [0, 0, 0, 9], 1),
-            // A first frame that is the picture must be all of it.
+            // A first frame that is the image must cover all of it.
             ("fcTL", 0, 4, [0, 0, 0, 5], 1), ("fcTL", 0, 0, [0, 0, 0, 1], 1),
         ] as [(String, Int, Int, [UInt8], Int)]
     )
-    func `What is wrong ends the animation, and frames before it are played`(
+    func `An error ends the animation, and frames before it are played`(
         kind: String,
         number: Int,
         offset: Int,
@@ -96,7 +96,7 @@ import WebImageCodecs
         #expect(try coder.properties(of: data, limits: ImageLimits()).frameCount == 2)
     }
 
-    @Test func `Without a whole frame the default image is what is seen`() throws {
+    @Test func `Without a whole frame the default image is shown`() throws {
         let data = try Fixtures.data(Self.hidden)
         let first = try #require(data.firstRange(of: Data("fdAT".utf8))).lowerBound
         let cut = Data(data[..<(first + 20)])
@@ -110,7 +110,7 @@ import WebImageCodecs
         #expect(try animation.frame(at: 0).bitmap.pixels == plain.bitmap.pixels)
     }
 
-    @Test func `A control chunk behind the picture makes no animation`() throws {
+    @Test func `A control chunk after the image does not make an animation`() throws {
         var chunks = try PNGChunk.read(Fixtures.data(Self.original))
         let control = try #require(chunks.firstIndex { $0.kind == "acTL" })
         let moved = chunks.remove(at: control)
@@ -118,7 +118,7 @@ import WebImageCodecs
         #expect(try frameCount(chunks) == 1)
     }
 
-    @Test func `Frames over the limit are refused unless the first is enough`() throws {
+    @Test func `Frames above the limit are refused unless only the first is requested`() throws {
         let data = try Fixtures.data(Self.original)
         var options = ImageDecodeOptions()
         options.limits.maximumFrameCount = 6
@@ -131,7 +131,7 @@ import WebImageCodecs
         #expect(try coder.animation(of: data, options: options).frameCount == 7)
     }
 
-    @Test func `Damaged pixels of a frame are an error for it alone`() throws {
+    @Test func `Damaged pixels of a frame are an error only for that frame`() throws {
         var data = try Fixtures.data("Animation/apng-noise.png")
         let place = try #require(data.firstRange(of: Data("fdAT".utf8))).lowerBound
         data[place + 30] ^= 1
@@ -142,7 +142,7 @@ import WebImageCodecs
         _ = try animation.frame(at: 0)
     }
 
-    @Test func `The first frame is scaled without a canvas where it is the whole of it`() throws {
+    @Test func `A first frame that covers the canvas is scaled without one`() throws {
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = ImageSize(width: 10, height: 10)
         for name in ["hidden-default", "hidden-default-small-first", "rgba-1"] {
@@ -152,7 +152,7 @@ import WebImageCodecs
         }
     }
 
-    @Test func `The orientation turns every frame`() throws {
+    @Test func `The orientation applies to every frame`() throws {
         var chunks = try PNGChunk.read(Fixtures.data("Animation/apng-rgba-1.png"))
         let upright = try open(chunks)
         let block: [UInt8] = [0x4D, 0x4D, 0, 42, 0, 0, 0, 8, 0, 1, 1, 18, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0]

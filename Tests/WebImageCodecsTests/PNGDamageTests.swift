@@ -15,7 +15,7 @@ import Testing
         } catch { return error }
     }
 
-    /// Where the first chunk of a kind has its length.
+    /// The offset of the length of a kind's first chunk.
     private func chunk(_ kind: String, in data: Data) throws -> Int {
         try #require(data.firstRange(of: Data(kind.utf8))).lowerBound - 4
     }
@@ -32,7 +32,7 @@ import Testing
         for length in end...data.count { #expect(error(data.prefix(length)) == nil) }
     }
 
-    @Test func `A wrong checksum in a needed chunk is an error and in others not`() throws {
+    @Test func `A wrong checksum is an error in a critical chunk and not in others`() throws {
         let original = try Fixtures.data("PNG/type3-8bit-trns.png")
         for kind in ["IHDR", "PLTE", "IDAT"] {
             var data = original
@@ -46,7 +46,7 @@ import Testing
         #expect(error(data) == nil)
     }
 
-    @Test func `Damaged pixels with a right checksum are an error`() throws {
+    @Test func `Damaged pixels with a correct checksum are an error`() throws {
         var data = try Fixtures.data("PNG/photo-rgb.png")
         let start = try chunk("IDAT", in: data)
         let length = data[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: ["photo-rgb", "type3-8bit"])
-    func `A wrong checksum of the compressed stream alone is an error`(name: String) throws {
+    func `A wrong checksum only of the compressed stream is an error`(name: String) throws {
         var data = try Fixtures.data("PNG/\(name).png")
         // The last four bytes of the last IDAT chunk that is not empty.
         let end = try #require(data.lastRange(of: Data("IEND".utf8))).lowerBound - 4 - 4
@@ -77,7 +77,7 @@ import Testing
             for _ in 0...Int.random(in: 0..<4, using: &random) {
                 data[Int.random(in: 8..<data.count, using: &random)] = .random(in: 0...255, using: &random)
             }
-            // Most damage is found by a checksum at once; with right checksums more of the decoder is reached.
+            // Most damage is detected at once by a checksum; with correct checksums more of the decoder is reached.
             let repaired = CRC32.repairingPNG(data)
             for data in [data, repaired] {
                 var options = ImageDecodeOptions()
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `A picture of 30000 by 30000 pixels is refused before memory is taken`() throws {
+    @Test func `An image of 30000 by 30000 pixels is refused before memory is allocated`() throws {
         var data = try Fixtures.data("PNG/type0-1bit.png")
         for (offset, byte) in [0, 0, 0x75, 0x30, 0, 0, 0x75, 0x30].enumerated() { data[16 + offset] = UInt8(byte) }
         data = CRC32.repairingPNG(data)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `An interlaced picture is refused when the whole of it is over the limit`() throws {
+    @Test func `An interlaced image is refused when the whole of it is above the limit`() throws {
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = ImageSize(width: 4, height: 4)
         options.limits.maximumDecodedByteCount = 400
@@ -116,7 +116,7 @@ import Testing
         #expect(refused?.limit?.name == "maximumDecodedByteCount")
     }
 
-    @Test func `Too many frames are refused unless only the first is wanted`() throws {
+    @Test func `Too many frames are refused unless only the first is requested`() throws {
         let data = try Fixtures.data("PNG/animated.png")
         var options = ImageDecodeOptions()
         options.limits.maximumFrameCount = 2

@@ -26,7 +26,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: matrix)
-    func `An interlaced picture has the same pixels`(name: String) throws {
+    func `An interlaced image has the same pixels`(name: String) throws {
         #expect(try difference(name + "-interlaced", expected: name).maximum == 0)
     }
 
@@ -49,7 +49,7 @@ import WebImageCodecs
         "PNG/type3-8bit-trns", "PNG/type3-2bit-trns", "PNG/type3-8bit-trns-interlaced", "Animation/apng-palette",
         "Animation/apng-palette-interlaced",
     ])
-    func `Transparency before the palette is transparency`(name: String) throws {
+    func `A transparency chunk before the palette counts`(name: String) throws {
         let data = try Fixtures.data("\(name).png")
         let swapped = try Self.withTransparencyFirst(data)
         #expect(swapped != data)
@@ -71,7 +71,7 @@ import WebImageCodecs
         }
     }
 
-    @Test func `Transparency before a palette that is only a suggestion is transparency`() throws {
+    @Test func `A transparency chunk before a suggested palette counts`() throws {
         func chunk(_ name: String, _ data: Data) throws -> Range<Int> {
             let start = try #require(data.firstRange(of: Array(name.utf8))).lowerBound - 4
             return start..<start + 12 + data[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
@@ -114,7 +114,7 @@ import WebImageCodecs
         #expect(sRGB.colorProfile?.contains("sRGB") == true)
     }
 
-    @Test func `A profile over the limit is ignored`() throws {
+    @Test func `A profile above the limit is ignored`() throws {
         var options = ImageDecodeOptions()
         options.limits.maximumColorProfileByteCount = 200
         let image = try coder.decode(Fixtures.data("PNG/icc-wide.png"), options: options)
@@ -122,7 +122,7 @@ import WebImageCodecs
         #expect(PixelDifference(image.bitmap, plain).maximum == 0)
     }
 
-    @Test func `Opaque pictures are packed RGB and others BGRA`() throws {
+    @Test func `Opaque images are packed RGB and others BGRA`() throws {
         for (name, format) in [
             ("type0-8bit", PixelFormat.rgb8), ("type2-16bit", .rgb8), ("type3-4bit", .rgb8),
             ("type0-1bit-trns", .bgra8Premultiplied), ("type3-2bit-trns", .bgra8Premultiplied),
@@ -136,7 +136,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: 1...8)
-    func `The orientation is told as stored and applied`(number: Int) throws {
+    func `The orientation is reported as stored, and applied`(number: Int) throws {
         let data = try Fixtures.data("PNG/orientation-\(number).png")
         let properties = try coder.properties(of: data, limits: ImageLimits())
         #expect(properties.orientation.rawValue == number)
@@ -146,7 +146,7 @@ import WebImageCodecs
         #expect((image.pixelWidth, image.pixelHeight) == (number < 5 ? (24, 16) : (16, 24)))
     }
 
-    @Test func `Of an animation the first frame is decoded and the frames are told`() throws {
+    @Test func `Of an animation the first frame is decoded and the frames are reported`() throws {
         let animated = try coder.properties(of: Fixtures.data("PNG/animated.png"), limits: ImageLimits())
         #expect(animated.frameCount == 3)
         #expect(animated.frameDurations == [0.05, 0.1, 0.25])
@@ -154,7 +154,7 @@ import WebImageCodecs
         let other = try coder.properties(of: Fixtures.data("PNG/animated-default-image.png"), limits: ImageLimits())
         #expect(other.frameCount == 2)
         #expect(other.frameDurations == [0.1, 0.25])
-        // The default image of the other is no part of the animation.
+        // The default image of the other is not part of the animation.
         for name in ["animated", "animated-default-image"] {
             let image = try coder.decode(Fixtures.data("PNG/\(name).png"), options: ImageDecodeOptions())
             #expect(try PixelDifference(image.bitmap, Fixtures.pixels("PNG/\(name).pam")).maximum == 0)
@@ -165,7 +165,7 @@ import WebImageCodecs
         #expect(still.frameCount == 1 && still.frameDurations.isEmpty && still.loopCount == 0)
     }
 
-    @Test func `A slice of data is read from its own beginning`() throws {
+    @Test func `A slice of data is read from its own start`() throws {
         let data = try Fixtures.data("PNG/photo-rgb.png")
         let slice = (Data(repeating: 1, count: 17) + data + Data(repeating: 2, count: 5))[17..<17 + data.count]
         let image = try coder.decode(slice, options: ImageDecodeOptions())
@@ -173,7 +173,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: ["many-rows", "long-rows"])
-    func `Pictures and rows of more than 64 KiB are whole`(name: String) throws {
+    func `Images and rows above 64 KiB are whole`(name: String) throws {
         let data = try Fixtures.data("PNG/\(name).png")
         let image = try coder.decode(data, options: ImageDecodeOptions())
         var differences = 0

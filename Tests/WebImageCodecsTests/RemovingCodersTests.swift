@@ -5,7 +5,7 @@ import Testing
 import WebImageCodecs
 
 @Suite(.tags(.addressSanitizer)) struct RemovingCodersTests {
-    @Test func `A coder that is removed is asked no more`() throws {
+    @Test func `A removed coder is not used any more`() throws {
         let (first, second) = (PlainCoder(), PlainCoder())
         let manager = ImageCodersManager(coders: [first, second])
         manager.remove(second)
@@ -25,7 +25,7 @@ import WebImageCodecs
         #expect(manager.coders.count == ImageCodersManager.builtIn.count - 1)
     }
 
-    @Test func `Removing what is not there removes nothing`() {
+    @Test func `Removing an absent coder removes nothing`() {
         let manager = ImageCodersManager()
         manager.remove(PlainCoder())
         #expect(manager.coders.count == ImageCodersManager.builtIn.count)

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [(40, 30), (119, 89), (7, 90), (120, 11), (1, 1), (150, 140), (200, 20)])
-    func `Lanczos is Pillow's in floating point, but for one pixel in thirty that is rounded the other way`(
+    func `Lanczos equals Pillow's in floating point, but for one pixel in thirty that is rounded the other way`(
         _ width: Int,
         _ height: Int
     ) throws {
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [(40, 30), (77, 31), (1, 1)])
-    func `The fast filter is the mean over the area`(_ width: Int, _ height: Int) throws {
+    func `The fast filter is the area average`(_ width: Int, _ height: Int) throws {
         let source = try bitmap(Fixtures.pixels("Resample/source.ppm"))
         let result = try Resampler.resize(source, width: width, height: height, quality: .fast)
         let difference = PixelDifference(result, try Fixtures.pixels("Resample/area-\(width)x\(height).ppm"))
@@ -49,7 +49,7 @@ import Testing
 
     /// Sizes within a factor of two are made in bytes with weights of eight bits; others in floating point.
     @Test(arguments: [(77, 60), (60, 45), (119, 89), (63, 88)])
-    func `The fast filter in bytes is the mean over the area, within two levels`(_ width: Int, _ height: Int) throws {
+    func `The fast filter in bytes is the area average, within two levels`(_ width: Int, _ height: Int) throws {
         let source = try bitmap(Fixtures.pixels("Resample/source.ppm"))
         let resampler = Resampler(
             from: (120, 90),
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `Grey pictures and wide filters are not made in bytes`() {
+    @Test func `Grey images and wide filters are not made in bytes`() {
         func isNarrow(_ from: (Int, Int), _ to: (Int, Int), channels: Int, _ quality: ImageDecodeOptions.ScalingQuality)
             -> Bool
         {
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [(640, 479), (479, 320), (1000, 500), (7, 5), (3, 2), (2, 1), (1, 1), (65_535, 40_000)])
-    func `Shares of eight bits add up to 256 and are the weights`(_ from: Int, _ to: Int) throws {
+    func `Weights of eight bits add up to 256 and match the exact weights`(_ from: Int, _ to: Int) throws {
         let filter = ResampleFilter(from: from, to: to, quality: .fast)
         let shares = try #require(filter.shares)
         #expect(shares.count == 4 * to)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `Clear pixels lend no colour to their neighbours`() throws {
+    @Test func `Transparent pixels do not bleed into their neighbours`() throws {
         let source = try bitmap(Fixtures.pixels("Resample/alpha.pam"))
         let result = try Resampler.resize(source, width: 40, height: 30)
         let difference = PixelDifference(result, try Fixtures.pixels("Resample/alpha-40x30.pam"))
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `A plain colour stays itself at every size`() throws {
+    @Test func `A plain colour is unchanged at every size`() throws {
         for format in [PixelFormat.rgb8, .bgra8Premultiplied] {
             let source = try Bitmap.allocate(width: 33, height: 21, pixelFormat: format)
             for y in 0..<21 {
@@ -189,7 +189,7 @@ import Testing
         #expect(mostAhead <= (3 + 8) * 100 + Resampler.blockRows)
     }
 
-    @Test func `Pictures resized by several threads at once come out the same`() async throws {
+    @Test func `Images resized by several threads at once are the same`() async throws {
         let source = try bitmap(Fixtures.pixels("Resample/source.ppm"))
         let expected = try Fixtures.pixels("Resample/lanczos-40x30.ppm")
         let queue = WorkQueue(name: "resize", width: 4)
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func `What stops the source stops the resize`() {
+    @Test func `A source's error ends the resize`() {
         let resampler = Resampler(from: (10, 100), to: (5, 50), channels: 4, isPremultiplied: true, quality: .fast)
         #expect(throws: WebImageError(.badImageData, "")) {
             try resampler.run { (_, _, _) throws(WebImageError) in

@@ -41,18 +41,18 @@ import Testing
     @Test func `All vectors were found`() { #expect(Self.names.count == 9) }
 
     @Test(arguments: exact)
-    func `A hash is the one of the reference implementation`(name: String) throws {
+    func `A hash equals the reference implementation's`(name: String) throws {
         #expect(try ThumbHash(image(name)).bytes == reference(name))
     }
 
     /// The waves in the reference's hash of it are rounding errors, made large.
-    @Test func `A plain picture has no waves`() throws {
+    @Test func `A plain image has no waves`() throws {
         let found = try ThumbHash(image("plain")).bytes
         #expect(found.prefix(5).elementsEqual(try reference("plain").prefix(5)))
         #expect(found.dropFirst(5).allSatisfy { $0 == 0 })
     }
 
-    /// Soft alpha was rounded when it was premultiplied, the large picture was made smaller by another program, and a
+    /// Soft alpha was rounded when it was premultiplied, the large image was made smaller by another program, and a
     /// single pixel has waves that lie exactly between two steps.
     @Test(arguments: ["soft-alpha", "large", "pixel"])
     func `Each part of a hash is within one step of the reference`(name: String) throws {
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: names)
-    func `The picture of a hash is that of the reference implementation`(name: String) throws {
+    func `The image of a hash equals the reference implementation's`(name: String) throws {
         let hash = try #require(ThumbHash(bytes: reference(name)))
         let shown = try Fixtures.pixels("ThumbHash/\(name)-shown.ppm")
         let found = try PixelDifference(hash.makeImage().bitmap, shown)
@@ -76,7 +76,7 @@ import Testing
         #expect(abs(hash.approximateAspectRatio / ratio - 1) < 0.1)
     }
 
-    @Test func `Base64 leads there and back`() throws {
+    @Test func `Base64 is encoded and decoded`() throws {
         let hash = try ThumbHash(image("landscape"))
         #expect(ThumbHash(base64: hash.base64) == hash)
         #expect(hash.description == hash.base64)
@@ -84,7 +84,7 @@ import Testing
         #expect(ThumbHash(base64: String(repeating: "A", count: 4000)) == nil)
     }
 
-    @Test func `Too few bytes are no hash and more are cut off`() throws {
+    @Test func `Too few bytes are not a hash, and surplus bytes are cut off`() throws {
         for name in Self.names {
             let bytes = try reference(name)
             for count in 0..<bytes.count { #expect(ThumbHash(bytes: bytes.prefix(count)) == nil) }
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `Any bytes make a picture or none`() throws {
+    @Test func `Any bytes make an image or nil`() throws {
         var random = SeededGenerator(seed: 5)
         for _ in 0..<200 {
             let bytes = (0..<Int.random(in: 0...40, using: &random)).map { _ in
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `The mean colour is that of the picture`() throws {
+    @Test func `The mean colour is that of the image`() throws {
         let color = try ThumbHash(image("plain")).averageColor
         #expect(abs(color.red - 200 / 255) < 0.03 && abs(color.green - 30 / 255) < 0.03)
         #expect(abs(color.blue - 90 / 255) < 0.03 && color.alpha == 1)
@@ -119,19 +119,19 @@ import Testing
         #expect(try ThumbHash(upright).approximateAspectRatio < 1)
     }
 
-    @Test func `A transparent picture is hashed`() throws {
+    @Test func `A transparent image is hashed`() throws {
         let bitmap = try Bitmap.allocate(width: 4, height: 4, pixelFormat: .bgra8Premultiplied)
         for row in 0..<4 { bitmap.mutableRow(row).initializeMemory(as: UInt8.self, repeating: 0, count: 16) }
         let hash = try ThumbHash(Image(bitmap: bitmap))
         #expect(hash.hasAlpha && hash.averageColor.alpha == 0)
     }
 
-    @Test func `Colours above their alpha, which do not exist, are hashed as if they were not`() throws {
+    @Test func `Invalid colours above their alpha do not trap`() throws {
         let bitmap = try Bitmap.allocate(width: 8, height: 8, pixelFormat: .bgra8Premultiplied)
         for y in 0..<8 {
             let row = bitmap.mutableRow(y).assumingMemoryBound(to: UInt8.self)
             for x in 0..<8 {
-                // Straight alpha, as someone may hand over by mistake.
+                // Straight alpha, as someone may pass by mistake.
                 for channel in 0..<3 { row[x * 4 + channel] = (x + y + channel) % 2 == 0 ? 255 : 0 }
                 row[x * 4 + 3] = x == y ? 1 : 0
             }

@@ -46,7 +46,7 @@ import Testing
         return memory
     }
 
-    @Test func `Rows that are in time come out as they are`() throws {
+    @Test func `Rows in time are returned unchanged`() throws {
         let clock = ManualClock()
         let plain = try read(SlowRows(height: 50, clock: ManualClock()))
         let timed = TimedRows(
@@ -79,7 +79,7 @@ import Testing
         #expect(slow.rowCount == 0)
     }
 
-    @Test func `Without a limit rows are not touched, and none is put on twice`() {
+    @Test func `Without a limit rows are not wrapped, and none is wrapped twice`() {
         let slow = SlowRows(height: 5, clock: ManualClock())
         #expect(TimedRows.limiting(slow, by: ImageLimits()) === slow)
         var limits = ImageLimits()
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: ["JPEG/gray.jpg", "PNG/photo-rgb.png", "JPEG/progressive.jpg"])
-    func `A decode that has no time left ends so, and one that has is the same to the bit`(name: String) throws {
+    func `A decode without time ends with an error, and one with time is the same to the bit`(name: String) throws {
         let data = try Fixtures.data(name)
         var options = ImageDecodeOptions()
         let plain = try ImageCodersManager().decode(data, options: options)
@@ -107,7 +107,7 @@ import Testing
 
     @Test(arguments: ["progressive", "many-scans", "arithmetic"])
     func `The time of a JPEG is over before its scans were read`(name: String) throws {
-        // Of half of the bytes the scans cannot all be read, so who reads them first finds something else wrong.
+        // Half of the bytes do not have all scans, so a decoder that reads them first finds another error.
         let data = try Fixtures.data("JPEG/\(name).jpg")
         var options = ImageDecodeOptions()
         options.limits.maximumDecodeDuration = 0
@@ -116,17 +116,17 @@ import Testing
         }
     }
 
-    @Test func `Scans of a JPEG that arrive are read as long as there is time`() throws {
+    @Test func `Scans of an arriving JPEG are read while there is time`() throws {
         let data = try Fixtures.data("JPEG/many-scans.jpg")
-        let picture = IncrementalJPEG(options: .init())
-        picture.limit(to: DecodeDeadline(seconds: 1e6))
-        #expect(try picture.advance(data.prefix(data.count / 2), isFinished: false))
-        picture.limit(to: DecodeDeadline(seconds: 0))
-        #expect(throws: WebImageError(.decodeTimedOut, "")) { try picture.advance(data, isFinished: true) }
+        let image = IncrementalJPEG(options: .init())
+        image.limit(to: DecodeDeadline(seconds: 1e6))
+        #expect(try image.advance(data.prefix(data.count / 2), isFinished: false))
+        image.limit(to: DecodeDeadline(seconds: 0))
+        #expect(throws: WebImageError(.decodeTimedOut, "")) { try image.advance(data, isFinished: true) }
     }
 
     @Test(arguments: ["JPEG/many-scans.jpg", "JPEG/photo.jpg", "PNG/photo-rgb.png", "GIF/photo.gif"])
-    func `A picture that arrives without time is not begun, and one with time is the same to the bit`(
+    func `Without time an arriving image is not begun, and with time it is the same to the bit`(
         name: String
     ) throws {
         let data = try Fixtures.data(name)

@@ -48,7 +48,7 @@ import Testing
         return Data(Array("RIFF".utf8) + little(body.count, 4) + body)
     }
 
-    @Test func `A thumbnail of a small frame on a huge canvas takes no canvas`() throws {
+    @Test func `A thumbnail of a small frame on a huge canvas allocates no canvas`() throws {
         let data = try animation(of: "lossless", canvas: 3000, x: 1400, y: 1600)
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = ImageSize(width: 300, height: 300)
@@ -99,7 +99,7 @@ import Testing
 
     @Test func `All fixtures were found`() { #expect(Fixtures.names(in: "WebP", ending: "pam").count == 22) }
 
-    @Test func `Frames, durations and loops are told`() throws {
+    @Test func `Frames, durations and loops are reported`() throws {
         let animated = try properties("animated")
         #expect(animated.frameCount == 3)
         #expect(animated.frameDurations == [0.07, 0.1, 0.9])
@@ -112,7 +112,7 @@ import Testing
         #expect(try properties("lossless-alpha").hasAlpha)
     }
 
-    @Test func `Orientation and profile are told`() throws {
+    @Test func `Orientation and profile are reported`() throws {
         for number in 1...8 { #expect(try properties("orientation-\(number)").orientation.rawValue == number) }
         #expect(try properties("icc-wide").colorProfile == "Test wide RGB")
     }
@@ -132,7 +132,7 @@ import Testing
         for _ in 0..<300 {
             var data = original
             for _ in 0...Int.random(in: 0..<4, using: &random) {
-                // More often in the headers than a fair choice would.
+                // More often in the headers than a uniform choice would.
                 let range = Bool.random(using: &random) ? 12..<min(100, data.count) : 12..<data.count
                 data[Int.random(in: range, using: &random)] = .random(in: 0...255, using: &random)
             }
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `What a thumbnail's decoder must hold is within the limit too`() throws {
+    @Test func `The memory of a thumbnail's decoder is within the limit too`() throws {
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = ImageSize(width: 10, height: 10)
         for (name, bytesPerPixel) in [("lossless", 4), ("lossless-alpha", 4), ("lossy-alpha", 1)] {
@@ -159,7 +159,7 @@ import Testing
         #expect(error(try Fixtures.data("WebP/lossy.webp"), options) == nil)
     }
 
-    @Test func `Limits name themselves`() throws {
+    @Test func `Errors name the exceeded limit`() throws {
         var options = ImageDecodeOptions()
         options.limits.maximumPixelCount = 120 * 90 - 1
         #expect(error(try Fixtures.data("WebP/lossy.webp"), options)?.limit?.name == "maximumPixelCount")
@@ -182,7 +182,7 @@ import Testing
             let size = WebPCoder.decoderSize(for: plan, of: properties, isAnimated: isAnimated, options: options)
             return [size.width, size.height]
         }
-        // Unless the picture is one of several that must look alike, and the others can be had.
+        // Unless the image is one of several that must look alike, and the others are available.
         #expect(size(100, 60, isAnimated: true) == [1000, 600])
         options.decodeFirstFrameOnly = true
         #expect(size(100, 60, isAnimated: true) != [1000, 600])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebImageCodecs
 
-/// Orientations that only an XMP packet states. The expected pixels are those of the files that state them in EXIF.
+/// Orientations given only by an XMP packet. The expected pixels are those of the files that have them in EXIF.
 @Suite(.tags(.addressSanitizer)) struct XMPOrientationTests {
     private func read(_ text: String) -> ImageOrientation? {
         Array(text.utf8).withUnsafeBytes { XMPOrientation.read(packet: $0) }
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: 1...8, [false, true])
-    func `A picture that only its XMP says to turn is turned`(number: Int, asElement: Bool) throws {
+    func `An orientation only in XMP is applied`(number: Int, asElement: Bool) throws {
         let packet = Self.packet(number, asElement: asElement)
         let name = "orientation-\(number)"
         for (format, data) in try [
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `EXIF goes before XMP, whatever it says`() throws {
+    @Test func `EXIF overrides XMP, whatever its value`() throws {
         let data = try jpeg("orientation-6", Self.packet(3, asElement: false), keepsEXIF: true)
         #expect(try JPEGCoder().properties(of: data, limits: ImageLimits()).orientation == .right)
         let upright = try jpeg("orientation-1", Self.packet(3, asElement: false), keepsEXIF: true)
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [ImageSize?.none, ImageSize(width: 9, height: 9)])
-    func `While such a picture arrives nothing of it is shown another way`(box: ImageSize?) throws {
+    func `While such an image arrives no preview has another orientation`(box: ImageSize?) throws {
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = box
         let packet = Self.packet(6, asElement: true)
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `Attribute and element are read in every spelling, and nonsense is nothing`() {
+    @Test func `Attribute and element are read in every spelling, and invalid ones are ignored`() {
         #expect(read("tiff:Orientation=\"6\"") == .right && read("tiff:Orientation = '8'") == .left)
         #expect(read("<tiff:Orientation>\n 3 </tiff:Orientation>") == .down)
         #expect(read("tiff:Orientation tiff:Orientation=\"9\" tiff:Orientation=\"6\"") == .right)

@@ -9,7 +9,7 @@ extension FormatFixture {
         return try coder.animation(of: data(name), options: options)
     }
 
-    /// Every frame, in order, backwards and at random, twice, is what the reference decoder shows.
+    /// Checks that every frame, in order, backwards and at random, twice, equals the reference decoder's.
     func checkFrames(_ name: String, count: Int, most: Int, mean: Double) throws {
         let animation = try animation(name)
         #expect(animation.frameCount == count)
@@ -24,12 +24,12 @@ extension FormatFixture {
             #expect(
                 try frame.metadata.frameCount == 1 && frame.metadata.format == ImageFormat(detecting: data(name))
             )
-            // By whatever way a frame was reached, it is the same.
+            // A frame is the same by any path.
             let components = frame.bitmap.components
             #expect(seen[index] == nil || seen[index] == components)
             seen[index] = components
         }
-        // What was let go of is made again.
+        // Released frames are decoded again.
         animation.releaseDecoder()
         #expect(try animation.frame(at: count - 1).bitmap.components == seen[count - 1])
         #expect(throws: WebImageError.self) { try animation.frame(at: count) }
@@ -79,7 +79,7 @@ extension FormatFixture {
         let wide = try animation(name, options).frame(at: count - 1)
         #expect(wide.bitmap.pixelFormat == .rgbaHalfPremultiplied && !wide.metadata.isHighDynamicRange)
         #expect(try wide.bitmap.converted(to: .bgra8Premultiplied).components == plain.bitmap.components)
-        // Frames of 8 bits stay what they are.
+        // Frames of 8 bits stay 8 bits.
         options.pixelFormat = nil
         options.decodeToHDR = true
         let frame = try animation(name, options).frame(at: count - 1)
@@ -117,7 +117,7 @@ extension FormatFixture {
         }
     }
 
-    /// What a load makes of it: frames ahead, and an error where frames are needed and cannot be had.
+    /// Checks loads of an animation: preloaded frames, and an error where frames are required and cannot be decoded.
     private func checkLoading(_ name: String, count: Int) throws {
         var options = ImageDecodeOptions()
         options.preloadsAllFrames = true
@@ -129,7 +129,7 @@ extension FormatFixture {
         #expect(try manager.completeImage(of: data(name), options: options).animation?.isAllFramesLoaded == false)
     }
 
-    /// Several threads ask for frames at once.
+    /// Checks that several threads can request frames at once.
     func checkConcurrency(_ name: String, count: Int) async throws {
         let animation = try animation(name)
         let expected = try (0..<count).map { try animation.frame(at: $0).bitmap.components }

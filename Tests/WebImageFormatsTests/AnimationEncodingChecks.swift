@@ -27,7 +27,7 @@ extension FormatFixture {
 
     private var format: ImageFormat { folder == "AVIF" ? .avif : .jpegXL }
 
-    /// Frames, durations and loops of an animation of another format, without loss.
+    /// Checks lossless frames, durations and loops of an animation of another format.
     func checkAnimationRoundTrip(_ name: String) throws {
         let original = try source(name)
         let (copy, _) = try reopen(original, format)
@@ -40,7 +40,7 @@ extension FormatFixture {
         }
     }
 
-    /// - Parameter lossy: the most mean difference of a frame at the best quality.
+    /// - Parameter lossy: The maximum mean difference of a frame at the best quality.
     func checkAnimationEncoding(_ format: ImageFormat, lossy: Double) throws {
         let encoder = try #require(coder as? any AnimatedImageEncoder)
         #expect(encoder.canEncodeAnimation(to: format) && !encoder.canEncodeAnimation(to: .gif))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Each decode option, on any still picture that is wider than high and opaque, or has alpha.
+/// Checks each decode option, on any still image that is wider than high and opaque, or has alpha.
 extension FormatFixture {
     func checkOptions(opaque: String, alpha: String) throws {
         for name in [opaque, alpha] {
@@ -29,7 +29,7 @@ extension FormatFixture {
             )
             #expect([fit.pixelWidth, fit.pixelHeight] == [size.width, size.height])
             #expect(fit.metadata.isThumbnail && fit.metadata.sourceWidth == full.metadata.sourceWidth)
-            // Made of the very rows that the whole picture is made of.
+            // Made from the same rows as the whole image.
             let resized = try Resampler.resize(full.bitmap, width: size.width, height: size.height, quality: quality)
             #expect(fit.bitmap.components == resized.components, "\(name) \(quality)")
             options.preserveAspectRatio = false
@@ -61,7 +61,7 @@ extension FormatFixture {
         #expect(try decode(alpha, options).bitmap.pixelFormat == .bgra8Premultiplied)
         options.pixelFormat = .rgbaHalfPremultiplied
         #expect(try decode(alpha, options).bitmap.pixelFormat == .rgbaHalfPremultiplied)
-        // Pictures of 8 bits stay what they are.
+        // Images of 8 bits stay 8 bits.
         options.pixelFormat = nil
         options.decodeToHDR = true
         #expect(try decode(opaque, options).bitmap.pixelFormat == .rgb8)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// What coders write is read back by ours, which are tested against other programs.
+/// Output of coders is read back by our decoders, which are tested against other programs.
 extension FormatFixture {
     private func picture(_ name: String) throws -> Image {
         try PNGCoder().decode(Fixtures.data("PNG/\(name).png"), options: ImageDecodeOptions())
@@ -21,7 +21,7 @@ extension FormatFixture {
         return differences.reduce(0, +) / Double(differences.count)
     }
 
-    /// - Parameter lossy: the most mean difference at the best quality.
+    /// - Parameter lossy: The maximum mean difference at the best quality.
     func checkEncoding(_ format: ImageFormat, lossy: Double) throws {
         #expect(coder.canEncode(to: format))
         #expect(!coder.canEncode(to: .png) && !coder.canEncode(to: .undefined))
@@ -62,7 +62,7 @@ extension FormatFixture {
             options.isLossless = isLossless
             do throws(WebImageError) {
                 _ = try coder.encode(image, to: format, options: options)
-                Issue.record("ten bytes are no picture")
+                Issue.record("ten bytes cannot hold the image")
             } catch { #expect(error.limit?.name == "maxFileSize" && error.limit?.allowed == 10) }
         }
     }
@@ -78,11 +78,11 @@ extension FormatFixture {
         let turned = Image(bitmap: image.bitmap, orientation: .right)
         let (upright, _) = try roundTrip(turned, options, format)
         #expect(try upright.bitmap.components == (image.bitmap.upright(from: .right)).components)
-        // Half floats are brought to 8 bits first.
+        // Half floats are converted to 8 bits first.
         let wide = Image(bitmap: try image.bitmap.converted(to: .rgbaHalfPremultiplied))
         let (narrow, _) = try roundTrip(wide, options, format)
         #expect(narrow.bitmap.components == image.bitmap.components && !narrow.hasAlpha)
-        // Alpha is kept whatever the background, and a still picture has one frame and no loops.
+        // Alpha is kept for any background, and a still image has one frame and no loops.
         let clear = try picture("photo-rgba")
         options.backgroundColor = ImageColor(red: 1, green: 0, blue: 0)
         options.encodeFirstFrameOnly = true

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Every decode option on formats that are targets of their own, as `DecodeOptionsTests` has it for those of the core.
+/// Every decode option on formats in separate targets, as `DecodeOptionsTests` has it for those of the core.
 @Suite(.tags(.addressSanitizer)) struct FormatCoderTests {
-    /// Pictures of 120 x 90 pixels.
+    /// Images of 120 x 90 pixels.
     private static let files = [
         "TIFF/photo-lzw.tiff", "TIFF/photo-tiles.tiff", "TIFF/photo-alpha-planes.tiff", "TIFF/photo-jpeg.tiff",
     ]
@@ -22,7 +22,7 @@ import WebImage
     private func size(_ image: Image) -> [Int] { [image.pixelWidth, image.pixelHeight] }
 
     @Test(arguments: files)
-    func `A thumbnail fits its box, keeps its shape and is never enlarged`(file: String) throws {
+    func `A thumbnail fits its box, keeps its aspect ratio and is never enlarged`(file: String) throws {
         for (box, expected) in [
             ((40, 40), [40, 30]), ((1000, 9), [12, 9]), ((119, 90), [119, 89]), ((1, 1), [1, 1]),
             ((400, 400), [120, 90]),
@@ -45,7 +45,7 @@ import WebImage
     }
 
     @Test(arguments: files)
-    func `A thumbnail looks like the picture`(file: String) throws {
+    func `A thumbnail looks like the image`(file: String) throws {
         let full = try decode(file)
         let image = try decode(file) { $0.thumbnailPixelSize = ImageSize(width: 40, height: 40) }
         var sum = 0
@@ -65,7 +65,7 @@ import WebImage
     }
 
     @Test(arguments: files)
-    func `The byte limit is kept to`(file: String) throws {
+    func `The byte limit holds`(file: String) throws {
         let image = try decode(file) { $0.scaleDownLimitBytes = 4 * 60 * 45 }
         #expect(size(image) == [60, 45] && !image.metadata.isThumbnail)
         #expect(image.metadata.scaleDownLimitBytes == 4 * 60 * 45)
@@ -73,7 +73,7 @@ import WebImage
     }
 
     @Test(arguments: files)
-    func `The pixel format asked for is given, except to take alpha away`(file: String) throws {
+    func `The requested pixel format is used, except to drop alpha`(file: String) throws {
         let natural = try decode(file)
         let wide = try decode(file) { $0.pixelFormat = .bgra8Premultiplied }
         #expect(wide.bitmap.pixelFormat == .bgra8Premultiplied)
@@ -87,7 +87,7 @@ import WebImage
     }
 
     @Test(arguments: files)
-    func `The scale factor sets points, and the first frame is all there is`(file: String) throws {
+    func `The scale factor sets points, and only the first frame exists`(file: String) throws {
         let image = try decode(file) {
             $0.scaleFactor = 2
             $0.decodeFirstFrameOnly = true
@@ -97,7 +97,7 @@ import WebImage
     }
 
     @Test(arguments: files)
-    func `Limits are kept to and named`(file: String) throws {
+    func `Limits hold and are named in errors`(file: String) throws {
         let changes: [(String, (inout ImageLimits) -> Void)] = [
             ("maximumPixelCount", { $0.maximumPixelCount = 120 * 90 - 1 }),
             ("maximumSideLength", { $0.maximumSideLength = 119 }),

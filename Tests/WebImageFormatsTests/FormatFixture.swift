@@ -5,7 +5,7 @@ import WebImage
 
 @testable import WebImageHTTP
 
-/// What the tests of formats of their own share.
+/// Shared code of the tests of optional formats.
 struct FormatFixture {
     let coder: any ImageCoder
     /// The directory of the fixtures.
@@ -32,7 +32,7 @@ struct FormatFixture {
         } catch { return error }
     }
 
-    /// Cuts the file at every 1/16 of its length.
+    /// Truncates the file at every 1/16 of its length.
     func truncate(_ name: String) throws {
         let original = try data(name)
         let size = try properties(name)
@@ -40,7 +40,7 @@ struct FormatFixture {
             let cut = original.prefix(original.count * part / 16)
             do throws(WebImageError) {
                 let image = try coder.decode(cut, options: ImageDecodeOptions())
-                // What comes after the pixels may be missing, nothing else.
+                // Only data after the pixels may be missing.
                 let sides = [image.pixelWidth, image.pixelHeight]
                 #expect(sides.sorted() == [size.width, size.height].sorted() && part > 8, "\(name) at \(part)/16")
             } catch { #expect(error.code == .badImageData, "\(name) at \(part)/16: \(error)") }
@@ -49,14 +49,14 @@ struct FormatFixture {
         }
     }
 
-    /// Changes bytes at random; what comes out has the size that the header says.
+    /// Changes bytes at random; a decoded image must have the header's size.
     func corrupt(_ name: String, seeds: Range<UInt64>) throws {
         let original = try data(name)
         for seed in seeds {
             var random = SeededGenerator(seed: seed)
             var data = original
             for _ in 0...Int.random(in: 0..<5, using: &random) {
-                // More often in the headers than a fair choice would.
+                // More often in the headers than a uniform choice would.
                 let range = Bool.random(using: &random) ? 0..<min(300, data.count) : 0..<data.count
                 data[Int.random(in: range, using: &random)] = .random(in: 0...255, using: &random)
             }
@@ -85,7 +85,7 @@ struct FormatFixture {
         }
     }
 
-    /// How far frame `index` of an animation is from what the reference decoder shows.
+    /// The difference of frame `index` of an animation from the reference decoder's.
     func difference(_ image: Image, _ name: String) throws -> PixelDifference {
         try PixelDifference(image.bitmap, expected(name))
     }

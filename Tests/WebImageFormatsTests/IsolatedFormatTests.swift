@@ -9,7 +9,8 @@ import WebImage
 /// The product that decodes for others.
 enum DecoderProgram {
     static let path = ProgramRun.product("webimage-decoder")
-    /// Whether the system confines processes, and the program was built: sanitized builds leave it out.
+    /// A Boolean value that indicates whether the system sandboxes processes, and the program was built: sanitized
+    /// builds leave it out.
     static let isSupported: Bool = {
         let actions = (try? String(contentsOfFile: "/proc/sys/kernel/seccomp/actions_avail", encoding: .utf8)) ?? ""
         return actions.contains("trap") && access(path, X_OK) == 0
@@ -48,7 +49,7 @@ struct IsolatedFormatTests {
     }
 
     @Test(arguments: [("AVIF", "avif"), ("HEIF", "heic"), ("JPEGXL", "jxl"), ("TIFF", "tiff"), ("SVG", "svg")])
-    func `Every fixture comes out as in this process: picture, header or error`(folder: String, ending: String)
+    func `Every fixture has the same result as in this process: image, header or error`(folder: String, ending: String)
         async throws
     {
         let (ours, theirs) = (ours, theirs)
@@ -67,7 +68,7 @@ struct IsolatedFormatTests {
     }
 
     @Test(arguments: ["AVIF/sequence.avif", "AVIF/sequence-alpha.avif"])
-    func `Frames of sequences come out as in this process`(file: String) async throws {
+    func `Frames of sequences are the same as in this process`(file: String) async throws {
         let data = try Fixtures.data(file)
         let (expected, found) = (try await Self.frames(data, ours), try await Self.frames(data, theirs))
         #expect(expected.count > 1 && expected.count == found.count)
@@ -90,7 +91,7 @@ struct IsolatedFormatTests {
         #expect(!isEmpty || access("/usr/share/fonts/truetype", F_OK) != 0)
     }
 
-    @Test func `The workers have all walls, and one thread when they are put up`() async throws {
+    @Test func `The workers have the full sandbox, and one thread when it is installed`() async throws {
         for kind in WorkerKind.allCases {
             let isolation = isolation
             let walls = try await Self.onThread { () -> WorkerSandbox in
@@ -122,7 +123,7 @@ struct IsolatedFormatTests {
         }
     }
 
-    @Test func `A program that is started as a decoder by hand says what it is`() throws {
+    @Test func `A decoder started by hand prints what it is`() throws {
         let run = try ProgramRun(DecoderProgram.path, [])
         #expect(run.status == 64 && run.errors.contains("webimage-decoder"))
         #expect(try ProgramRun(DecoderProgram.path, [WorkerProgram.argument, "sealed"]).status == 64)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Half floats of formats that have no more than 8 bits, or hold other formats.
+/// Half floats of formats that have at most 8 bits, or contain other formats.
 @Suite(.tags(.addressSanitizer)) struct PixelFormatOptionTests {
     private let manager = ImageCodersManager.allInProcess()
 
@@ -14,10 +14,10 @@ import WebImage
         return try manager.decode(data, options: options)
     }
 
-    /// An icon of one picture, which is a PNG file.
+    /// An icon of one image, which is a PNG file.
     private func icon(_ png: Data) -> Data {
         func bytes(_ value: Int) -> [UInt8] { (0..<4).map { UInt8(value >> (8 * $0) & 255) } }
-        // Its own size stands in the PNG.
+        // Its own size is in the PNG.
         return Data([0, 0, 1, 0, 1, 0, 24, 18, 0, 0, 1, 0, 32, 0] + bytes(png.count) + bytes(22)) + png
     }
 
@@ -26,7 +26,7 @@ import WebImage
         "TIFF/photo-lzw.tiff", "TIFF/photo-alpha-planes.tiff", "TIFF/rgb-16bit.tiff", "SVG/shapes.svg",
         "AVIF/sequence.avif", "JPEGXL/animated.jxl",
     ])
-    func `Half floats are given where they are asked for, and decodeToHDR changes nothing that has 8 bits`(
+    func `Half floats are returned on request, and decodeToHDR changes nothing that has 8 bits`(
         file: String
     ) throws {
         let data = try Fixtures.data(file)
@@ -35,7 +35,7 @@ import WebImage
         #expect(wide.bitmap.pixelFormat == .rgbaHalfPremultiplied && !wide.metadata.isHighDynamicRange)
         let back = try wide.bitmap.converted(to: .bgra8Premultiplied)
         for (found, wanted) in zip(back.components, plain.bitmap.components) {
-            // Colours are made straight in between.
+            // Colours are un-premultiplied in between.
             for channel in 0..<4 {
                 #expect(abs(Int(found[channel]) - Int(wanted[channel])) <= (plain.hasAlpha ? 1 : 0))
             }
@@ -59,7 +59,7 @@ import WebImage
         #expect(refused?.limit?.name == "maximumDecodedByteCount")
     }
 
-    @Test func `Icons of PNG of 16 bits have 8 unless more is asked for`() throws {
+    @Test func `Icons with PNG of 16 bits have 8 unless more is requested`() throws {
         let png = try Fixtures.data("HDR/png16-rgba.png")
         let plain = try decode(icon(png))
         #expect(plain.bitmap.pixelFormat == .bgra8Premultiplied && plain.format == .ico)
@@ -71,7 +71,7 @@ import WebImage
         }
     }
 
-    @Test func `A colour profile in an icon that is longer than the limit is not looked at`() throws {
+    @Test func `A colour profile above the limit in an icon is ignored`() throws {
         let png = try Fixtures.data("PNG/icc-wide.png")
         let (full, bare) = (
             try decode(icon(png)), try decode(icon(png)) { $0.limits.maximumColorProfileByteCount = 100 }
@@ -80,7 +80,7 @@ import WebImage
         #expect(try full.bitmap.components == (decode(png)).bitmap.components)
     }
 
-    @Test func `An SVG that is longer than the limit is refused`() throws {
+    @Test func `An SVG above the length limit is refused`() throws {
         let data = try Fixtures.data("SVG/shapes.svg")
         let refused = #expect(throws: WebImageError.self) {
             try decode(data) { $0.limits.maximumEncodedByteCount = data.count - 1 }

@@ -8,7 +8,7 @@ import WebImageSVG
 import WebImageTIFF
 
 @Suite(.tags(.addressSanitizer)) struct RegistrationTests {
-    @Test func `Every format is registered once, however often it is asked for`() {
+    @Test func `Every format is registered once, however often it is requested`() {
         let manager = ImageCodersManager()
         let before = manager.coders.count
         WebImageFormats.registerAll(in: manager)
@@ -18,7 +18,7 @@ import WebImageTIFF
         #expect(manager.coders.count == after)
     }
 
-    @Test func `TIFF and SVG are opened after the registration, BMP and ICO without it`() throws {
+    @Test func `TIFF and SVG are decoded after the registration, BMP and ICO without it`() throws {
         let manager = ImageCodersManager()
         let documents = try [("TIFF", "tiff"), ("SVG", "svg")].map { folder, ending in
             let name = try #require(Fixtures.names(in: folder, ending: ending).first)
@@ -35,7 +35,7 @@ import WebImageTIFF
         #expect(manager.canEncode(to: .tiff) && !manager.canEncode(to: .bmp) && !manager.canEncode(to: .ico))
     }
 
-    @Test func `Coders that were registered before stay where they are`() {
+    @Test func `Coders registered before stay in place`() {
         let isolated = IsolatedImageCoder(DecodeIsolation(formats: [.svg]), base: SVGCoder())
         for coder in [SVGCoder(), isolated] as [any ImageCoder] {
             let manager = ImageCodersManager(coders: [coder])

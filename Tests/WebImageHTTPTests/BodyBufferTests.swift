@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `Bytes that were handed out stay as they are when more come`() {
+    @Test func `Bytes already handed out do not change when more arrive`() {
         var buffer = BodyBuffer(limit: 10 << 20)
         var snapshots: [Data] = []
         var all: [UInt8] = []
@@ -34,7 +34,7 @@ import Testing
         #expect(snapshots[3].elementsEqual(all.prefix(snapshots[3].count)))
     }
 
-    @Test func `Bytes come out as they went in, however they were cut`() {
+    @Test func `Bytes are returned as appended, for any division`() {
         let bytes = pattern(3_000_000)
         for (piece, expected) in [(1000, nil), (16384, 3_000_000), (777, 10), (100_000, Int64.max)] as [(Int, Int64?)] {
             var buffer = BodyBuffer(limit: 1 << 30)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `A length is believed up to 4 MiB, and as far as there is half of it`() {
+    @Test func `An announced length is reserved up to 4 MiB, and beyond that once half of it has arrived`() {
         func capacity(_ expected: Int64?, after count: Int) -> Int {
             var buffer = BodyBuffer(limit: 64 << 20)
             if let expected { buffer.expect(expected) }
@@ -55,13 +55,13 @@ import Testing
             return buffer.capacity
         }
         #expect(capacity(64 << 20, after: 5000) == 4 << 20)
-        #expect(capacity(6 << 20, after: 5 << 20) == 6 << 20, "what follows needs no second block")
+        #expect(capacity(6 << 20, after: 5 << 20) == 6 << 20, "further bytes need no second block")
         #expect(capacity(64 << 20, after: 5 << 20) == 10 << 20)
         #expect(capacity(nil, after: 5 << 20) == 5 << 20)
         #expect(capacity(1000, after: 5000) == 5000)
     }
 
-    @Test func `A big block grows with its bytes, unless somebody looks at them`() {
+    @Test func `A big block grows with its bytes, unless a reader holds it`() {
         var buffer = BodyBuffer(limit: 1 << 30, pool: BufferPool(capacity: 0))
         let bytes = pattern(3_000_000)
         var all: [UInt8] = []
@@ -75,7 +75,7 @@ import Testing
         #expect(buffer.takeData()?.elementsEqual(all) == true)
     }
 
-    @Test func `Nothing is no data`() {
+    @Test func `No bytes are empty data`() {
         var buffer = BodyBuffer(limit: 10)
         buffer.expect(5)
         #expect(append([], to: &buffer) == nil)
@@ -91,7 +91,7 @@ import Testing
         #expect(buffer.takeData()?.count == 10)
     }
 
-    @Test func `A huge announced length does not take memory up front`() {
+    @Test func `A huge announced length does not allocate memory up front`() {
         var buffer = BodyBuffer(limit: 1 << 40)
         buffer.expect(1 << 39)
         #expect(append([1], to: &buffer) == nil)
@@ -100,7 +100,7 @@ import Testing
         #expect(buffer.capacity <= 16 << 20)
     }
 
-    @Test func `Bytes are compared with what is there, and nothing beyond it`() {
+    @Test func `Bytes are compared with the buffered ones, and nothing beyond them`() {
         var buffer = BodyBuffer(limit: 100_000)
         let isEmptyThere = buffer.holds(UnsafeRawBufferPointer(start: nil, count: 0), at: 0)
         #expect(isEmptyThere)
@@ -115,14 +115,14 @@ import Testing
         #expect(!holds(bytes[..<1], at: -1) && !holds(bytes[..<1], at: 10_000) && !holds(bytes[..<1], at: .max))
     }
 
-    @Test func `A modest announced length takes just that`() {
+    @Test func `A modest announced length allocates exactly that`() {
         var buffer = BodyBuffer(limit: 1 << 30)
         buffer.expect(100_000)
         for _ in 0..<10 { #expect(append([UInt8](repeating: 1, count: 10_000), to: &buffer) == nil) }
         #expect(buffer.capacity == 100_000)
     }
 
-    @Test func `Blocks go back to the pool when the data or the buffer goes`() {
+    @Test func `Blocks return to the pool when the data or the buffer is released`() {
         let pool = BufferPool(capacity: 16 << 20)
         do {
             var buffer = BodyBuffer(limit: 1 << 20, pool: pool)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WebImageHTTP
 
-/// A name service that takes its time.
+/// A slow name service.
 @Suite(.tags(.threadSanitizer, .addressSanitizer), .serialized, .timeLimit(.minutes(2))) struct CurlLookupTests {
     private final class Sink: HTTPTransferSink {
         let end = Monitor<WebImageError??>(nil)
@@ -25,7 +25,7 @@ import WebImageHTTP
         return transfer
     }
 
-    @Test func `A transfer that is given up while its host is looked up keeps no other waiting`() async throws {
+    @Test func `A transfer cancelled during its lookup does not delay others`() async throws {
         ctest_hold_names(1)
         defer { ctest_hold_names(0) }
         let server = try LoopbackServer { _ in .response(body: [1]) }
@@ -40,7 +40,7 @@ import WebImageHTTP
         #expect(first.end.withLock { $0 == nil })
     }
 
-    @Test func `The time of a download is over while its host is looked up, too`() async throws {
+    @Test func `The time limit of a download includes its lookup`() async throws {
         ctest_hold_names(1)
         defer { ctest_hold_names(0) }
         let transport = CurlTransport()

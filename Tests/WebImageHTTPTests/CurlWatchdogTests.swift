@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebImageHTTP
 
-/// What the watchdog makes of what it sees, in virtual time.
+/// The watchdog's decisions, in virtual time.
 @Suite(.tags(.addressSanitizer)) struct CurlWatchdogTests {
     private let delays = ManualDelays()
     private let read = Lock<[Int32: UInt64]>([:])
@@ -27,7 +27,7 @@ import Testing
         read.withLock { $0[sockets[index].near, default: 0] += megabytes << 20 }
     }
 
-    /// Whether the other end finds the connection ended.
+    /// Returns whether the peer sees the connection closed.
     private func isCutOff(_ index: Int) -> Bool {
         var byte: UInt8 = 0
         return recv(sockets[index].far, &byte, 1, Int32(MSG_DONTWAIT)) == 0
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `A connection is cut off of which much is read within a call while nothing comes of it`() {
+    @Test func `A connection is closed after a call that reads much without passing data on`() {
         for index in 0..<2 { receive(index, megabytes: 100) }
         watchdog.callBegins()
         receive(1, megabytes: 40)
@@ -57,7 +57,7 @@ import Testing
         end()
     }
 
-    @Test func `What reaches transfers is left alone, however much it is`() {
+    @Test func `Data that reaches transfers is never limited`() {
         watchdog.callBegins()
         look()
         for _ in 0..<100 {
@@ -69,7 +69,7 @@ import Testing
         end()
     }
 
-    @Test func `Calls of which something comes are judged by themselves`() {
+    @Test func `Calls that pass data on are judged separately`() {
         for _ in 0..<100 {
             watchdog.callBegins()
             receive(0, megabytes: 25)
@@ -81,11 +81,11 @@ import Testing
         end()
     }
 
-    @Test func `A connection is cut off that is read from in many calls while nothing comes of them`() {
+    @Test func `A connection is closed after many calls that read without passing data on`() {
         for number in 0..<3 {
             watchdog.callBegins()
             receive(0, megabytes: number == 0 ? 1 : 17)
-            // Some looks find a call, and others none.
+            // Some checks find a call, and others none.
             if number == 1 { look() }
             #expect(watchdog.callEnds().isEmpty)
             if number != 1 { look() }
@@ -98,7 +98,7 @@ import Testing
         #expect(watchdog.callEnds().isEmpty)
     }
 
-    @Test func `What was read for nothing before a rest does not count`() {
+    @Test func `Bytes read before an idle time do not count`() {
         for _ in 0..<100 {
             watchdog.callBegins()
             look()
@@ -112,7 +112,7 @@ import Testing
         end()
     }
 
-    @Test func `Nobody looks while there is nothing to look at`() {
+    @Test func `Without calls there are no checks`() {
         #expect(delays.count == 0)
         watchdog.callBegins()
         #expect(watchdog.callEnds().isEmpty && delays.count == 1)

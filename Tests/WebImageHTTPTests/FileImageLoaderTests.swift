@@ -48,7 +48,7 @@ import Testing
         #expect(!loader.shouldBlockFailedURL(missing, error: WebImageError(.fileNotFound, "")))
     }
 
-    @Test func `What is not a regular file is refused and does not hang`() async {
+    @Test func `A special file is refused and does not block`() async {
         mkfifo(directory.path("pipe"), 0o600)
         #expect(await load(URL(filePath: directory.path("pipe"))).code == .fileAccessFailed)
         #expect(await load(URL(filePath: directory.path)).code == .fileAccessFailed)
@@ -65,12 +65,12 @@ import Testing
         #expect(await load(try file("empty", [])).code == .badImageData)
     }
 
-    @Test func `A file over the limit is refused, also one that does not tell its size`() async throws {
+    @Test func `A file above the limit is refused, also one that does not report its size`() async throws {
         let small = FileImageLoader(maximumFileByteCount: 1000)
         let recorder = await load(try file("big", pattern(1001)), with: small)
         #expect(recorder.error?.limit == .init(name: "maximumFileByteCount", allowed: 1000, required: 1001))
         #expect(await load(try file("fits", pattern(1000)), with: small).data?.count == 1000)
-        // Its size is said to be 0.
+        // Its reported size is 0.
         #expect(await load(URL(filePath: "/proc/cpuinfo"), with: small).code == .limitExceeded)
         #expect((await load(URL(filePath: "/proc/cpuinfo")).data?.count ?? 0) > 1000)
     }
@@ -80,25 +80,25 @@ import Testing
         let loader = FileImageLoader(maximumFileByteCount: limit)
         let recorder = await load(try file("a", pattern(100)), with: loader)
         #expect(limit == .max ? recorder.data?.count == 100 : recorder.code == .limitExceeded)
-        // Its size is said to be 0.
+        // Its reported size is 0.
         let unsized = await load(URL(filePath: "/proc/cpuinfo"), with: loader)
         #expect(limit == .max ? (unsized.data?.count ?? 0) > 1000 : unsized.code == .limitExceeded)
     }
 
     @Test(arguments: ["file://elsewhere.test/a.jpg", "file:///tmp/a%00b"])
-    func `A URL that is not of a file of this machine is invalid`(text: String) async throws {
+    func `A URL that is not of a local file is invalid`(text: String) async throws {
         let url = try #require(URL(string: text))
         #expect(loader.canLoad(url, options: []))
         #expect(await load(url).code == .invalidURL)
     }
 
-    @Test func `The local host may be named`() async throws {
+    @Test func `The host may be localhost`() async throws {
         _ = try file("a", [1])
         let url = try #require(URL(string: "file://localhost\(directory.path("a"))"))
         #expect(await load(url).data == Data([1]))
     }
 
-    @Test func `A load that is cancelled before it starts does not read`() async throws {
+    @Test func `A load cancelled before it starts does not read`() async throws {
         let queue = WorkQueue(name: "test", width: 1)
         let gate = Gate()
         queue.submit { gate.wait() }

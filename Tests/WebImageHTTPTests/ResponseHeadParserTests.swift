@@ -4,7 +4,7 @@ import Testing
 @testable import WebImageHTTP
 
 @Suite struct ResponseHeadParserTests {
-    /// Feeds lines; how many heads ended.
+    /// Feeds lines and returns the number of complete heads.
     private func feed(_ parser: inout ResponseHeadParser, _ lines: [String]) throws(WebImageError) -> Int {
         var ends = 0
         for line in lines {
@@ -21,7 +21,7 @@ import Testing
 
     private func parser() -> ResponseHeadParser { ResponseHeadParser(maximumByteCount: 1000, maximumFieldCount: 5) }
 
-    @Test func `Status, version and fields are read, blanks cut`() throws {
+    @Test func `Status, version and fields are parsed, and blanks trimmed`() throws {
         var parser = parser()
         let ends = try feed(&parser, ["HTTP/1.1 200 OK\r\n", "A:  b c \t\r\n", "a: d\r\n", "Empty:\r\n", "\r\n"])
         #expect(ends == 1)
@@ -32,7 +32,7 @@ import Testing
     @Test(arguments: [
         ("HTTP/2 204 \r\n", "2", 204), ("HTTP/1.0 404 Not Found\n", "1.0", 404), ("HTTP/3 200\r\n", "3", 200),
     ])
-    func `Other versions are read`(example: (String, String, Int)) throws {
+    func `Other versions are parsed`(example: (String, String, Int)) throws {
         var parser = parser()
         _ = try feed(&parser, [example.0, "\r\n"])
         #expect(parser.httpVersion == example.1 && parser.statusCode == example.2)
@@ -41,7 +41,7 @@ import Testing
     @Test(arguments: [
         "HTTP/1.1\r\n", "HTTP/1.1 abc\r\n", "HTTP/1.1 99999999999999999999 X\r\n", "ICY 200 OK\r\n", "HTTP/\r\n",
     ])
-    func `A status line that is wrong has no status`(line: String) throws {
+    func `A malformed status line has no status`(line: String) throws {
         var parser = parser()
         _ = try feed(&parser, [line, "\r\n"])
         #expect(parser.statusCode == 0)
@@ -71,7 +71,7 @@ import Testing
         #expect(!isEnd && parser.headers["A"] != nil)
     }
 
-    @Test func `The place of a redirect keeps its bytes, in whatever encoding they are`() throws {
+    @Test func `The location of a redirect keeps its bytes, in any encoding`() throws {
         for (bytes, path) in [([0xE9], "/caf%E9"), ([0xC3, 0xA9], "/caf%C3%A9")] as [([UInt8], String)] {
             var parser = parser()
             _ = try feed(&parser, ["HTTP/1.1 302 Found\r\n"])
@@ -98,13 +98,13 @@ import Testing
         HTTPResponse(url: URL(filePath: "/"), statusCode: 200, headers: headers)
     }
 
-    @Test func `The type is without parameters and in lower case`() {
+    @Test func `The media type is without parameters and in lower case`() {
         #expect(response(["content-type": " Image/PNG ; charset=x"]).mimeType == "image/png")
         #expect(response(["Content-Type": ";"]).mimeType == nil)
         #expect(response([:]).mimeType == nil)
     }
 
-    @Test func `A length is a number that is not negative, and does not count when the body is coded`() {
+    @Test func `A length is a non-negative number, and does not count for a coded body`() {
         #expect(response(["Content-Length": "12"]).expectedByteCount == 12)
         #expect(response(["Content-Length": "12", "Content-Encoding": "identity"]).expectedByteCount == 12)
         #expect(response(["Content-Length": "12", "Content-Encoding": "br"]).expectedByteCount == nil)
@@ -121,7 +121,7 @@ import Testing
         #expect(base.overlaid(with: [:]) == base)
     }
 
-    @Test func `The program's name is ASCII without what would end a token`() {
+    @Test func `The User-Agent token is ASCII without separators`() {
         let agent = UserAgent.make(executable: "Büro App/x", version: "1 0", machine: "arm (x)")
         #expect(agent == "Bro-App-x/1-0 (Linux; arm x)")
         #expect(UserAgent.make(executable: "", version: "1", machine: "") == "WebImage/1 (Linux)")

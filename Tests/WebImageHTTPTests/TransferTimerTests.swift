@@ -13,7 +13,7 @@ import Testing
         return TransferTimer(limits: limits, now: 0)
     }
 
-    @Test func `Without a connection only the total counts`() {
+    @Test func `Without a connection only the total limit counts`() {
         var waiting = timer()
         #expect(waiting.nextDeadline == .max)
         #expect(waiting.check(at: 1000 * second) == nil)
@@ -23,7 +23,7 @@ import Testing
         #expect(bounded.check(at: 30 * second) == .total)
     }
 
-    @Test func `Silence after the request ends it`() {
+    @Test func `Silence after the request ends the transfer`() {
         var timer = timer()
         timer.connected(at: 3 * second)
         #expect(timer.nextDeadline == 13 * second)
@@ -31,7 +31,7 @@ import Testing
         #expect(timer.check(at: 13 * second) == .idle)
     }
 
-    @Test func `Silence in the middle ends it`() {
+    @Test func `Silence in the middle ends the transfer`() {
         var timer = timer()
         timer.connected(at: 0)
         timer.received(total: 1_000_000, at: 5 * second)
@@ -40,7 +40,7 @@ import Testing
         #expect(timer.check(at: 15 * second) == .idle)
     }
 
-    @Test func `A byte a second ends it after one stretch`() {
+    @Test func `A byte a second ends the transfer after one interval`() {
         var timer = timer()
         timer.connected(at: 0)
         for time in 1...10 as ClosedRange<UInt64> {
@@ -51,7 +51,7 @@ import Testing
         #expect(timer.check(at: 11 * second) == .tooSlow)
     }
 
-    @Test func `A slow but steady server is fine, and must stay steady`() {
+    @Test func `A slow but steady server is allowed, and must stay steady`() {
         var timer = timer()
         timer.connected(at: 0)
         var total: Int64 = 0
@@ -69,7 +69,7 @@ import Testing
         #expect(expiry == .tooSlow)
     }
 
-    @Test func `Without a rate a trickle may go on for ever`() {
+    @Test func `Without a minimum rate a slow transfer may last forever`() {
         var timer = timer(rate: 0)
         timer.connected(at: 0)
         for time in 1...1000 as ClosedRange<UInt64> {
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `Seconds of any kind become nanoseconds`() {
+    @Test func `Any number of seconds becomes nanoseconds`() {
         #expect(TransferTimer.nanoseconds(1.5) == 1_500_000_000)
         #expect(TransferTimer.nanoseconds(0) == 0)
         #expect(TransferTimer.nanoseconds(-1) == 0)

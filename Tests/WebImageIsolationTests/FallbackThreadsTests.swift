@@ -5,11 +5,11 @@ import Testing
 @testable import WebImageIsolation
 @testable import WebImageSupport
 
-/// Queues in a process that may have few threads, or none.
+/// Queues in a process with a limited number of threads, or none.
 @Suite(.timeLimit(.minutes(2)))
 struct FallbackThreadsTests {
     private let delays = ManualDelays()
-    /// How many more threads there may be.
+    /// The number of additional threads.
     private let left = Monitor(0)
 
     private var threads: WorkThreads {
@@ -40,7 +40,7 @@ struct FallbackThreadsTests {
         #expect(delays.asked.isEmpty)
     }
 
-    @Test func `Who helps counts as a thread: a queue of one never does two jobs at once`() async {
+    @Test func `A helping caller counts as a thread: a queue of one never runs two jobs at once`() async {
         left.withLock { $0 = 1 }
         let queue = WorkQueue(name: "test", width: 1, threads: threads)
         let gate = Gate()
@@ -52,7 +52,7 @@ struct FallbackThreadsTests {
         }
         queue.submit(job)
         #expect(await gate.arrivals())
-        // Now there are threads again.
+        // Threads are available again.
         left.withLock { $0 = 10 }
         for _ in 0..<5 { queue.submit(job) }
         gate.open()
@@ -60,7 +60,7 @@ struct FallbackThreadsTests {
         #expect(running.withLock { $0.most } == 1)
     }
 
-    @Test func `Without any thread a queue asks again after a while, and with the next job`() async {
+    @Test func `Without any thread a queue tries again after a while, and with the next job`() async {
         let queue = WorkQueue(name: "test", width: 1, threads: threads)
         let done = Monitor(0)
         for _ in 0..<3 { queue.submit { done.withLock { $0 += 1 } } }
@@ -72,7 +72,7 @@ struct FallbackThreadsTests {
         #expect(await done.value(seconds: 60) { $0 == 3 ? true : nil } == true)
     }
 
-    @Test func `A worker that no thread can start is an error, and is not waited for`() async {
+    @Test func `A worker without a thread to start it is an error, and is not waited for`() async {
         let queue = WorkQueue(name: "test", width: 1, threads: threads)
         let error = await valueOnThread { () -> WebImageError? in
             do throws(WebImageError) {

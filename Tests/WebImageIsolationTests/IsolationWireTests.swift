@@ -64,7 +64,7 @@ import Testing
         ]
     }
 
-    @Test func `Every request comes out as it went in`() throws {
+    @Test func `Every request is decoded as it was encoded`() throws {
         var random = SeededGenerator(seed: 1)
         for _ in 0..<100 {
             for request in Self.requests(&random) {
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `Every answer comes out as it went in`() throws {
+    @Test func `Every answer is decoded as it was encoded`() throws {
         for reply in Self.replies {
             let read = try reply.message.withUnsafeBytes { try IsolationReply($0) }
             #expect(read.id == reply.id)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `A message that is cut off anywhere, or has more at its end, is none`() {
+    @Test func `A truncated message, or one with more at its end, is refused`() {
         var random = SeededGenerator(seed: 2)
         for request in Self.requests(&random) {
             for count in 0..<request.message.count {
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `Damaged answers are refused or make sense, and never trap`() {
+    @Test func `Damaged answers are refused or valid, and never trap`() {
         var random = SeededGenerator(seed: 3)
         var accepted = 0
         for _ in 0..<20_000 {
@@ -126,14 +126,14 @@ import Testing
         #expect(accepted > 100)
     }
 
-    @Test func `Times that are negative, endless or no numbers are refused`() {
+    @Test func `Times that are negative, infinite or NaN are refused`() {
         for time in [-1, .infinity, .nan] {
             let reply = IsolationReply(id: 1, answer: .animation(frameCount: 1, loopCount: 0, durations: [time]))
             #expect(!Self.isReply(reply.message))
         }
     }
 
-    @Test func `Nothing of an error can fool a terminal, and no decoder can cancel a load`() throws {
+    @Test func `Errors contain no terminal controls, and no decoder can cancel a load`() throws {
         let error = WebImageError(.cancelled, "\u{1B}]0;title\u{7}\n" + String(repeating: "x", count: 5000))
         let reply = IsolationReply(id: 1, answer: .failure(error))
         guard case .failure(let read) = try reply.message.withUnsafeBytes({ try IsolationReply($0) }).answer else {
@@ -144,7 +144,7 @@ import Testing
         #expect(read.message.hasPrefix(" ]0;title  xx"))
     }
 
-    @Test func `Messages about memory tell its length, and no other is taken for one`() {
+    @Test func `Messages about memory give its length, and no other message is taken for one`() {
         for message in [MemoryMessage.answer(70_000), .announcement(5 << 20), .answer(1), .announcement(.max)] {
             #expect(MemoryMessage(message.bytes) == message)
         }
@@ -156,7 +156,7 @@ import Testing
         for reply in Self.replies { #expect(MemoryMessage(reply.message) == nil) }
     }
 
-    @Test func `Walls that hold not all of a worker are no walls`() {
+    @Test func `A sandbox of only a part of the worker does not count`() {
         var walls = WorkerSandbox()
         walls.hasSeccomp = true
         #expect(walls.problem == nil)
@@ -172,7 +172,7 @@ import Testing
         ({ $0.isBounded = false }, "/proc"), ({ $0.version -= 1 }, "version"),
     ]
 
-    @Test func `What a worker says of its walls comes out as it went in`() throws {
+    @Test func `A worker's report of its sandbox is decoded as it was encoded`() throws {
         var walls = WorkerSandbox()
         (walls.hasSeccomp, walls.landlock, walls.readsFonts, walls.threads) = (true, 7, true, 2)
         walls.isBounded = false
@@ -190,7 +190,7 @@ import Testing
         message.withUnsafeBytes { (try? IsolationReply($0)) != nil }
     }
 
-    @Test func `A coder that does not know what it needs is believed, a number beyond all memory is not`() throws {
+    @Test func `A coder without an estimate is accepted, a number beyond all memory is not`() throws {
         let unknown = DecodeMemoryNeed(outputByteCount: .max, workingByteCount: .max)
         var message = IsolationReply(id: 1, answer: .need(unknown)).message
         let reply = try message.withUnsafeBytes { try IsolationReply($0) }

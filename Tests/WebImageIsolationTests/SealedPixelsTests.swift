@@ -34,7 +34,7 @@ import Testing
         #expect(fcntl(descriptor, F_GETFD) == -1)
     }
 
-    @Test func `Memory that is smaller, can be changed, or is none, is refused and closed`() {
+    @Test func `Memory that is smaller, can be changed, or is missing, is refused and closed`() {
         for (descriptor, byteCount) in [(memory(100), 101), (memory(100), 0), (memory(100, isSealed: false), 100)] {
             #expect(problem(descriptor, byteCount) != nil)
             #expect(fcntl(descriptor, F_GETFD) == -1)
@@ -47,7 +47,7 @@ import Testing
         #expect(problem(-1, 10) != nil)
     }
 
-    @Test func `Memory that somebody can still write to cannot be sealed`() {
+    @Test func `Memory that another process can still write to cannot be sealed`() {
         let descriptor = webimage_memory_create(8192)
         let base = webimage_memory_map(descriptor, 8192)
         #expect(webimage_memory_seal(descriptor) == -EBUSY)
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test
-    func `A bitmap's memory becomes the parent's, a smaller one's bytes a copy, and what is not given is used again`()
+    func `A bitmap's memory becomes the parent's, a smaller one's bytes are copied, and unused memory is reused`()
         throws
     {
         let buffers = SharedBuffers()
@@ -82,7 +82,7 @@ import Testing
         #expect(copy.withUnsafeBytes { $0[0] } == 7 && small.withUnsafeBytes { $0[0] } == 7)
     }
 
-    @Test func `Memory that is mapped ahead can be sealed, and shows what was written last`() throws {
+    @Test func `Memory mapped ahead can be sealed, and shows the last writes`() throws {
         let descriptor = webimage_memory_create(1 << 20)
         let base = try #require(webimage_memory_map(descriptor, 1 << 20))
         var announced = AnnouncedMemory(dup(descriptor), byteCount: 1 << 20)
@@ -91,14 +91,14 @@ import Testing
         #expect(webimage_memory_seal(descriptor) == 0)
         let pixels = try announced.pixels(byteCount: 1 << 20)
         #expect(pixels.byteCount == 1 << 20 && pixels.withUnsafeBytes { $0[(1 << 20) - 1] } == 42)
-        // More than was announced is mapped as if nothing had been.
+        // More than announced is mapped as without an announcement.
         announced = AnnouncedMemory(dup(descriptor), byteCount: 1 << 19)
         let more = try announced.pixels(byteCount: 1 << 20)
         #expect(more.withUnsafeBytes { $0[(1 << 20) - 1] } == 42)
         close(descriptor)
     }
 
-    @Test func `Memory that was mapped ahead is refused as long as it can be changed, and closed`() throws {
+    @Test func `Memory mapped ahead is refused while it can be changed, and closed`() throws {
         let descriptor = webimage_memory_create(1 << 20)
         let announced = AnnouncedMemory(descriptor, byteCount: 1 << 20)
         var problem: WireError?
@@ -107,7 +107,7 @@ import Testing
         #expect(fcntl(descriptor, F_GETFD) == -1)
     }
 
-    @Test func `Memory that was announced gets no pages by being looked at`() {
+    @Test func `Reading announced memory allocates no pages`() {
         let descriptor = webimage_memory_create(1 << 20)
         let byte: [UInt8] = [1]
         #expect(pwrite(descriptor, byte, 1, 1 << 19) == 1)
@@ -120,7 +120,7 @@ import Testing
         close(descriptor)
     }
 
-    @Test func `The bitmap that is awaited is announced, once, and no other`() throws {
+    @Test func `The awaited bitmap is announced, once, and no other`() throws {
         let told = Lock<[Int]>([])
         let buffers = SharedBuffers { descriptor, byteCount in
             #expect(webimage_memory_sealed_size(descriptor) < 0 && fcntl(descriptor, F_GETFD) >= 0)
@@ -145,7 +145,7 @@ import Testing
         #expect(told.withLock { $0.count } == 1)
     }
 
-    @Test func `Memory that gets the address of what was announced and let go of is not taken for it`() throws {
+    @Test func `Memory that reuses the address of released announced memory is not taken for it`() throws {
         let buffers = SharedBuffers { _, _ in }
         let size = 20 << 20
         buffers.await(byteCount: size)
@@ -165,11 +165,11 @@ import Testing
         #expect(!heap.isEmpty && !heap.contains("memfd"))
         let big = try SealedPixels.map(memory(100 << 10), byteCount: 100 << 10)
         let line = mappings(of: big.base)
-        // Shared ones of sealed memory are refused by kernels before 6.7.
+        // Shared mappings of sealed memory are refused by kernels before 6.7.
         #expect(line.contains("r--p") && line.contains("memfd"))
     }
 
-    /// The line of /proc/self/maps that an address is in.
+    /// The line of /proc/self/maps that contains an address.
     private func mappings(of base: UnsafeMutableRawPointer) -> String {
         let file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)
         defer { close(file) }
@@ -188,12 +188,12 @@ import Testing
         return line.map(String.init) ?? ""
     }
 
-    @Test func `Sealed memory has all its pages once it was looked at`() throws {
+    @Test func `Sealed memory has all its pages after the check`() throws {
         let descriptor = webimage_memory_create(1 << 20)
-        // Something beyond the hole, and as much as the hole has beyond the end.
+        // Data after the hole, and as much as the hole has beyond the end.
         let byte: [UInt8] = [1]
         #expect(pwrite(descriptor, byte, 1, 1 << 19) == 1)
-        // What the module of the C library leaves out.
+        // Missing in the module of the C library.
         typealias Allocate = @convention(c) (Int32, Int32, Int, Int) -> Int32
         let allocate = try #require(unsafeBitCast(dlsym(nil, "fallocate"), to: Allocate?.self))
         #expect(allocate(descriptor, 1 /* FALLOC_FL_KEEP_SIZE */, 1 << 20, 1 << 20) == 0)

@@ -7,7 +7,7 @@ import Testing
         WorkerAssignment(WorkerAssignment.Rules(count: count, uses: uses, idleTime: idleTime))
     }
 
-    @Test func `Workers are started one by one until there are enough, then everybody waits`() {
+    @Test func `Workers are started one by one up to the maximum, then tasks wait`() {
         var roster = roster()
         let decisions = (0..<3).map { _ in roster.take(animation: nil) }
         #expect(decisions == [.start(1), .start(2), .wait])
@@ -17,7 +17,7 @@ import Testing
         #expect(isKept && next == .use(2, holds: false))
     }
 
-    @Test func `There is at least one, and each does at least one task`() {
+    @Test func `There is at least one worker, and each does at least one task`() {
         var roster = roster(count: 0, uses: -5)
         let (first, second) = (roster.take(animation: nil), roster.take(animation: nil))
         #expect(first == .start(1) && second == .wait)
@@ -25,7 +25,7 @@ import Testing
         #expect(!isKept && roster.count == 0)
     }
 
-    @Test func `A worker goes after so many tasks, and another takes its number of places`() {
+    @Test func `A worker ends after a number of tasks, and another takes its number of slots`() {
         var roster = roster(count: 1)
         _ = roster.take(animation: nil)
         var kept: [Bool] = []
@@ -39,7 +39,7 @@ import Testing
         #expect(!late)
     }
 
-    @Test func `The one that was busy last is used first`() {
+    @Test func `The most recently busy worker is used first`() {
         var roster = roster()
         _ = (roster.take(animation: nil), roster.take(animation: nil))
         _ = roster.give(1, animation: nil, at: 10)
@@ -48,8 +48,7 @@ import Testing
         #expect(next == .use(1, holds: false))
     }
 
-    @Test func `The worker that holds an animation gets its frames, and others leave it alone while there is another`()
-    {
+    @Test func `The worker that holds an animation gets its frames, and other tasks avoid it while there is another`() {
         var roster = roster()
         _ = (roster.take(animation: nil), roster.take(animation: nil))
         _ = roster.give(1, animation: 7, at: 10)
@@ -59,12 +58,12 @@ import Testing
         _ = roster.give(1, animation: 7, at: 20)
         let other = roster.take(animation: nil)
         #expect(other == .use(2, holds: false))
-        // Nothing else is idle, and nothing more may be started.
+        // No other is idle, and no more may be started.
         let last = roster.take(animation: 8)
         #expect(last == .use(1, holds: false))
     }
 
-    @Test func `Rather than taking an animation's worker away, another is started`() {
+    @Test func `Another worker is started rather than taking an animation's`() {
         var roster = roster()
         _ = roster.take(animation: nil)
         _ = roster.give(1, animation: 7, at: 0)
@@ -72,7 +71,7 @@ import Testing
         #expect(other == .start(2))
     }
 
-    @Test func `An animation that is forgotten holds nobody`() {
+    @Test func `A released animation holds no worker`() {
         var roster = roster()
         _ = roster.take(animation: nil)
         _ = roster.give(1, animation: 7, at: 0)
@@ -81,7 +80,7 @@ import Testing
         #expect(next == .use(1, holds: false))
     }
 
-    @Test func `What is lost makes room`() {
+    @Test func `A lost worker frees its slot`() {
         var roster = roster(count: 1)
         _ = roster.take(animation: nil)
         roster.lose(1)
@@ -89,7 +88,7 @@ import Testing
         #expect(next == .start(2))
     }
 
-    @Test func `A spare is started only when nobody is idle and there is room`() {
+    @Test func `A spare is started only when no worker is idle and there is a free slot`() {
         var roster = roster(count: 2)
         let first = roster.takeSpare()
         #expect(first == 1)
@@ -102,7 +101,7 @@ import Testing
         #expect(third == 2 && fourth == nil)
     }
 
-    @Test func `Those that are idle for long go, those that are busy stay`() {
+    @Test func `Workers idle for long end, busy ones stay`() {
         var roster = roster(count: 3)
         _ = (roster.take(animation: nil), roster.take(animation: nil), roster.take(animation: nil))
         #expect(roster.nextExpiry == nil)

@@ -10,7 +10,7 @@ import Testing
         WorkerEnd(signal: signal, code: code, crash: crash).error(seconds: 5)
     }
 
-    @Test func `Each end is told as what it was`() {
+    @Test func `Each kind of end is reported as such`() {
         #expect(end(SIGSEGV).code == .decoderCrashed && end(SIGSEGV).message.contains("SIGSEGV"))
         #expect(end(SIGXCPU).code == .decodeTimedOut)
         #expect(end(SIGSYS).message.contains("does not allow"))
@@ -20,11 +20,11 @@ import Testing
         #expect(memory.code == .outOfMemory && memory.message.contains("300 MiB"))
         let call = end(0, code: 159, WorkerCrash(signal: 31, call: "socket"))
         #expect(call.code == .decoderCrashed && call.message.contains("it called socket"))
-        // Somebody else has heard of its end: what it said itself is all that is known.
+        // Another waiter has collected the exit status: only the worker's own message is known.
         #expect(end(0, WorkerCrash(signal: 11)).message.contains("SIGSEGV"))
     }
 
-    @Test func `Failures to start are told as such`() {
+    @Test func `Failures to start are reported as such`() {
         let program = WorkerProgram(path: "/x")
         for failure in [WorkerFailure.timedOut, .lied("no"), .unreachable("no"), .ended(WorkerEnd(signal: 0, code: 1))]
         {
@@ -36,7 +36,7 @@ import Testing
         #expect(WorkerFailure.unreachable("x").error(seconds: 2).code == .decoderUnavailable)
     }
 
-    @Test func `A report of a crash is read, whatever lies in it`() {
+    @Test func `A crash report of any content is parsed`() {
         var crash = webimage_crash()
         crash.magic = UInt32(webimage_crash_magic)
         (crash.signal, crash.call, crash.allowed) = (SIGSYS, 257, .max)

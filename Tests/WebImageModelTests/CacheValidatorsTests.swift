@@ -4,7 +4,7 @@ import Testing
 @testable import WebImageModel
 
 @Suite struct CacheValidatorsTests {
-    @Test func `One of the two is enough, and none is none`() {
+    @Test func `One of the two validators is enough, and none is nil`() {
         #expect(CacheValidators(etag: "\"a\"", lastModified: nil)?.etag == "\"a\"")
         #expect(CacheValidators(etag: nil, lastModified: "Thu, 01 Jan 1970 00:00:00 GMT")?.etag == nil)
         #expect(CacheValidators(etag: nil, lastModified: nil) == nil)
@@ -17,7 +17,7 @@ import Testing
         #expect(other?.etag == nil && other?.lastModified == "yesterday")
     }
 
-    @Test func `A record is enough, and gives what it has`() {
+    @Test func `A record is enough, and gives its validators`() {
         let record = StoredRecords.record(3)
         let validators = CacheValidators(record: record)
         #expect(validators?.record == record && validators?.etag == "\"3\"" && validators?.lastModified == nil)
@@ -30,7 +30,7 @@ import Testing
         #expect(CacheValidators(record: record) != CacheValidators(etag: "\"3\"", lastModified: nil))
     }
 
-    @Test func `The hash of what was received is put to whatever there is`() {
+    @Test func `The hash of the received data is added to any validators`() {
         let record = StoredRecords.record(3)
         let with = CacheValidators(record: record).with(receivedHash: 5)
         #expect(with?.receivedHash == 5 && with?.record == record && with?.etag == "\"3\"")
@@ -38,7 +38,7 @@ import Testing
         #expect(alone?.receivedHash == 5 && alone?.mayChange == false)
     }
 
-    @Test func `A value of 1 KiB is taken`() {
+    @Test func `A value of 1 KiB is accepted`() {
         let value = String(repeating: "a", count: 1024)
         #expect(CacheValidators(etag: value, lastModified: nil)?.etag == value)
     }

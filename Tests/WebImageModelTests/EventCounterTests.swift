@@ -1,7 +1,7 @@
 import ModelTestSupport
 import Testing
 
-/// How the tests wait for what they count.
+/// Waiting of tests for events that they count.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct EventCounterTests {
     @Test("A wait ends with the last event it waits for")
     func events() async {

@@ -21,7 +21,7 @@ import WebImageModel
         (" Sun, 06 Nov 1994 08:49:37 GMT\t", 784_111_777),
         ("Sun Nov 6 08:49:37 1994", 784_111_777),
     ])
-    func `The three forms of dates are read`(text: String, seconds: Double) {
+    func `The three forms of dates are parsed`(text: String, seconds: Double) {
         #expect(HTTPDate.parse(text, now: now) == seconds)
     }
 
@@ -53,7 +53,7 @@ import WebImageModel
         "Sun Nov  16 08:49:37 1994", "Sun Nov   6 08:49:37 1994", "Sun  Nov 6 08:49:37 1994",
         "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08.49.37 GMT",
     ])
-    func `What is no date is nil`(text: String) {
+    func `A malformed date is nil`(text: String) {
         #expect(HTTPDate.parse(text, now: now) == nil)
     }
 }

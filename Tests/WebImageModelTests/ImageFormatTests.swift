@@ -45,7 +45,7 @@ import WebImageModel
         }
     }
 
-    @Test func `Brands tell HEIC, HEIF and AVIF`() {
+    @Test func `Brands distinguish HEIC, HEIF and AVIF`() {
         for brand in ["heic", "heix", "hevc", "hevx", "heim", "heis"] { #expect(fileType(brand) == .heic) }
         for brand in ["mif1", "msf1"] { #expect(fileType(brand) == .heif) }
         for brand in ["avif", "avis"] { #expect(fileType(brand) == .avif) }
@@ -57,7 +57,7 @@ import WebImageModel
         #expect(fileType("isom", ["iso2", "mp41"]) == .undefined)
     }
 
-    @Test func `Brands outside of the box or the data do not count`() {
+    @Test func `Brands outside the box or the data do not count`() {
         #expect(fileType("isom", ["iso2", "avif"], size: 20) == .undefined)
         #expect(fileType("isom", ["iso2", "avif"], size: 1 << 30) == .avif)
         #expect(fileType("isom", ["avif"], size: 0) == .avif)
@@ -72,7 +72,7 @@ import WebImageModel
         "<!DOCTYPE svg [ <!ENTITY a \"<b>\"> ]><svg>", "<svg:svg xmlns:svg='a'/>",
         "<!--" + String(repeating: "x", count: 70_000) + "--><svg></svg>\n",
     ])
-    func `SVG is known by its root element, or by its end when that is out of sight`(text: String) {
+    func `SVG is recognized by its root element, or by its end if the root is out of range`(text: String) {
         #expect(format(text) == .svg)
     }
 
@@ -83,7 +83,7 @@ import WebImageModel
     ])
     func `Other texts are not SVG`(text: String) { #expect(format(text) == .undefined) }
 
-    @Test func `A slice of data is read from its own beginning`() {
+    @Test func `A slice of data is read from its own start`() {
         let data = Data([0, 0, 0xFF, 0xD8, 0xFF, 0xE0])
         #expect(ImageFormat(detecting: data[2...]) == .jpeg)
         #expect(ImageFormat(detecting: data[2..<2]) == .undefined)
@@ -113,15 +113,20 @@ import WebImageModel
         (.jpegXL, "public.jpeg-xl", "jxl", "image/jxl", "JPEG XL"),
         (.ico, "com.microsoft.ico", "ico", "image/vnd.microsoft.icon", "ICO"),
     ])
-    func `Names lead to the format and back`(format: ImageFormat, type: String, ext: String, mime: String, name: String)
-    {
+    func `A name gives its format, and a format its name`(
+        format: ImageFormat,
+        type: String,
+        ext: String,
+        mime: String,
+        name: String
+    ) {
         #expect(format.typeIdentifier == type && ImageFormat(typeIdentifier: type) == format)
         #expect(format.fileExtension == ext && ImageFormat(fileExtension: ext) == format)
         #expect(format.mimeType == mime && ImageFormat(mimeType: mime) == format)
         #expect(format.description == name)
     }
 
-    @Test func `Names are read in any case and with what comes around them`() {
+    @Test func `Names are matched in any case and with surrounding text`() {
         #expect(ImageFormat(fileExtension: ".JPEG") == .jpeg)
         #expect(ImageFormat(fileExtension: "apng") == .png)
         #expect(ImageFormat(fileExtension: "") == .undefined)
@@ -138,7 +143,7 @@ import WebImageModel
         #expect(ImageFormat.raw.typeIdentifier == "public.camera-raw-image")
     }
 
-    @Test func `The fixtures of each format are known`() throws {
+    @Test func `The fixtures of each format are recognized`() throws {
         for (directory, ending, expected) in [
             ("PNG", "png", ImageFormat.png), ("GIF", "gif", .gif), ("WebP", "webp", .webp),
         ] {

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test
-    func `What fits is let in at once, and what decodes under way and living pixels take is not there for others`() {
+    func `A request that fits is admitted at once, and memory of running decodes and living pixels is not available`() {
         var budget = budget(1000)
         let first = ask(&budget, 400)
         let second = ask(&budget, 600)
@@ -65,7 +65,7 @@ import Testing
         #expect(budget.peak == 1000 << 10)
     }
 
-    @Test func `Policies take turns, however often one of them wants all that there is`() {
+    @Test func `Policies take turns, even if one of them wants all the memory`() {
         var budget = budget(1000)
         let first = ask(&budget, 1000, domain: "strangers")
         let second = ask(&budget, 1000, domain: "strangers")
@@ -75,25 +75,25 @@ import Testing
         for _ in 3...6 { _ = ask(&budget, 1000, domain: "strangers") }
         let own = ask(&budget, 10)
         #expect(own == [])
-        // The one that came before it has its turn, and then it has.
+        // The one before it has its turn first.
         let next = end(&budget, 1000)
         #expect(next == ["admit 2", "evict 10K for 7"])
         let stillWaits = evicted(&budget, 7)
         #expect(stillWaits == [])
         let third = end(&budget, 1000)
         #expect(third == ["admit 7", "evict 10K for 3"])
-        // What has begun comes first in any case, and a priority before turns.
+        // Work that has begun comes first in any case, and a priority before turns.
         let begun = ask(&budget, 900, domain: "strangers", isBegun: true)
         #expect(begun == ["admit 8"] && budget.peak == 1000 << 10)
     }
 
-    @Test func `Without a limit everybody is let in`() {
+    @Test func `Without a limit all are admitted`() {
         var budget = budget(0)
         let seen = words(budget.ask(.max / 4, priority: .low, mayShrink: false).actions)
         #expect(seen == ["admit 1"])
     }
 
-    @Test func `First caches are to be emptied, then it waits for what is under way, then it is decided`() {
+    @Test func `First caches are emptied, then it waits for running work, then it is decided`() {
         var budget = budget(1000)
         let first = ask(&budget, 700)
         let second = ask(&budget, 600)
@@ -101,26 +101,26 @@ import Testing
         // Nothing could be evicted: it waits.
         let waits = evicted(&budget, 2)
         #expect(waits == [] && budget.waitingCount == 1)
-        // What the decode left may lie in a cache by now.
+        // The decoded image may be in a cache by now.
         let ended = end(&budget, 700, holding: 500)
         #expect(ended == ["evict 100K for 2"])
         let decided = evicted(&budget, 2)
         #expect(decided == ["2 within 500K"] && budget.waitingCount == 0)
     }
 
-    @Test func `What is evicted lets it in`() {
+    @Test func `Evicted memory admits it`() {
         var budget = budget(1000)
         _ = words(budget.hold(900 << 10))
         let asked = ask(&budget, 300)
         #expect(asked == ["evict 200K for 1"])
-        // Whoever evicts goes on with the request, so that it is decided once and there.
+        // The evicting thread continues the request, so that it is decided once and there.
         let released = release(&budget, 400)
         #expect(released == [])
         let decided = evicted(&budget, 1)
         #expect(decided == ["admit 1"])
     }
 
-    @Test func `Who may not be made smaller is refused, and so is everybody where the policy says so`() {
+    @Test func `A request that may not be scaled down is refused, and so are all if the policy says so`() {
         var budget = budget(1000)
         _ = words(budget.hold(800 << 10))
         _ = ask(&budget, 300, mayShrink: false)
@@ -133,7 +133,7 @@ import Testing
         #expect(other == ["refuse 1 200K"])
     }
 
-    @Test func `More than there is at all is decided at once, whatever is under way`() {
+    @Test func `A request above the limit is decided at once, whatever is running`() {
         var budget = budget(1000)
         let first = ask(&budget, 1000)
         let huge = ask(&budget, 1001)
@@ -150,7 +150,7 @@ import Testing
         #expect(refused == ["refuse 1 50K"])
     }
 
-    @Test func `Those that wait come by priority, then in their order, and small ones do not overtake`() {
+    @Test func `Waiting requests are ordered by priority, then by arrival, and small ones do not overtake`() {
         var budget = budget(1000)
         _ = ask(&budget, 1000)
         let asked = [LoadPriority.low, .normal, .high, .normal].map { ask(&budget, $0 == .high ? 900 : 100, $0) }
@@ -161,7 +161,7 @@ import Testing
         #expect(ended == ["admit 4", "admit 3", "evict 100K for 5"])
     }
 
-    @Test func `A change of priority counts, and there and back again changes nothing`() {
+    @Test func `A change of priority counts, and a change back restores the order`() {
         var budget = budget(1000)
         _ = ask(&budget, 1000)
         _ = ask(&budget, 1000, .normal)
@@ -175,7 +175,7 @@ import Testing
         budget.setPriority(.high, of: 99)
     }
 
-    @Test func `Who gives up lets the next one in, and leaves nothing behind`() {
+    @Test func `A cancelled request lets the next one in, and leaves nothing behind`() {
         var budget = budget(1000)
         _ = ask(&budget, 500)
         _ = ask(&budget, 800)
@@ -187,7 +187,7 @@ import Testing
         #expect(again == [])
     }
 
-    @Test func `Who does not wait is decided before all others, by what can be evicted`() {
+    @Test func `A request that does not wait is decided before all others, by eviction`() {
         var budget = budget(1000)
         _ = ask(&budget, 900)
         _ = ask(&budget, 500)
@@ -200,11 +200,11 @@ import Testing
         #expect(modest == ["refuse 4 100K"])
     }
 
-    @Test func `Those that do not wait do not wait for each other either`() {
+    @Test func `Requests that do not wait do not wait for each other either`() {
         var budget = budget(1000)
         _ = words(budget.hold(900 << 10))
         let first = ask(&budget, 300, waits: false)
-        // Whoever empties a cache for the first one may be held up by the thread that asks for the second.
+        // The thread that empties a cache for the first one may be blocked by the thread that makes the second request.
         let second = ask(&budget, 200, waits: false)
         #expect(first == ["evict 200K for 1"] && second == ["evict 100K for 2"])
         let released = release(&budget, 150)
@@ -215,7 +215,7 @@ import Testing
         #expect(budget.waitingCount == 0)
     }
 
-    @Test func `What is freed for who does not wait is not taken by those that wait`() {
+    @Test func `Memory freed for a request that does not wait is not taken by waiting ones`() {
         var budget = budget(1000)
         _ = ask(&budget, 100)
         _ = words(budget.hold(900 << 10))
@@ -229,7 +229,7 @@ import Testing
         #expect(decided == ["admit 3"] && budget.waitingCount == 1)
     }
 
-    @Test func `A cache that decodes while it is emptied does not do so for ever`() {
+    @Test func `A cache that decodes while it is emptied does not recurse forever`() {
         var budget = budget(1000)
         _ = words(budget.hold(950 << 10))
         var asked: [[String]] = []
@@ -239,7 +239,7 @@ import Testing
         #expect(asked.count == 17)
     }
 
-    @Test func `Who takes only what is left does not overtake those that wait`() {
+    @Test func `A request for only the remaining memory does not overtake waiting ones`() {
         var budget = budget(1000)
         _ = ask(&budget, 900)
         _ = ask(&budget, 500)
@@ -251,7 +251,7 @@ import Testing
         #expect(late == ["admit 4"])
     }
 
-    @Test func `What has begun and holds pixels comes before what has not, whatever its priority`() {
+    @Test func `Begun work that holds pixels precedes other work, whatever its priority`() {
         var budget = budget(1000)
         _ = ask(&budget, 1000)
         let waiting = ask(&budget, 500, .high)
@@ -262,12 +262,12 @@ import Testing
         #expect(ended == ["admit 3", "admit 2"])
     }
 
-    @Test func `While pixels are on their way to a cache, others wait for them`() {
+    @Test func `While pixels are on their way to a cache, other requests wait for them`() {
         var budget = budget(1000)
         _ = ask(&budget, 700)
         _ = ask(&budget, 600)
         _ = evicted(&budget, 2)
-        // No cache has them yet, so nothing is to be had by eviction, nor is that all.
+        // No cache has them yet, so eviction frees nothing, but they may be freed later.
         let made = words(budget.made(700 << 10, keeping: 100 << 10, holding: 500 << 10))
         #expect(made == ["timer 2"] && budget.inFlight == 100 << 10 && budget.held == 500 << 10)
         let delivered = words(budget.end(100 << 10, isDelivered: true))
@@ -277,7 +277,7 @@ import Testing
         #expect(decided == ["admit 2"] && budget.deliveringCount == 0 && budget.runningCount == 1)
     }
 
-    @Test func `Nobody waits for ever for pixels that are being handed over`() {
+    @Test func `Waiting for pixels in transfer is limited`() {
         var budget = budget(1000)
         _ = ask(&budget, 700)
         _ = ask(&budget, 600)
@@ -286,7 +286,7 @@ import Testing
         #expect(made == ["timer 2"] && budget.currentPatience > 0 && budget.patience == 0)
         let over = words(budget.timeIsOver(for: 2))
         #expect(over == ["2 within 300K"])
-        // Somebody makes something of them.
+        // A transformer uses them.
         _ = ask(&budget, 600)
         _ = evicted(&budget, 3)
         budget.goOn()
@@ -294,7 +294,7 @@ import Testing
         #expect(late == [])
     }
 
-    @Test func `With patience it waits for pixels that others hold, once and so long`() {
+    @Test func `With a patience it waits for pixels with other owners, once and for that time`() {
         var budget = budget(1000)
         budget.patience = 5
         _ = words(budget.hold(900 << 10))
@@ -313,7 +313,7 @@ import Testing
         #expect(late == [])
     }
 
-    @Test func `A limit that grows lets in what waits; one that goes lets in everybody`() {
+    @Test func `A raised limit admits waiting requests, a removed one all`() {
         var budget = budget(1000)
         _ = ask(&budget, 800)
         _ = ask(&budget, 800)
@@ -326,7 +326,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40)
-    func `Whatever happens, nobody waits while nothing is under way, and the limit holds`(seed: Int) {
+    func `In any history nobody waits while nothing is running, and the limit holds`(seed: Int) {
         var random = SeededRandom(UInt64(seed))
         var budget = budget(1000, shrinks: seed.isMultiple(of: 2))
         var running: [Int] = []

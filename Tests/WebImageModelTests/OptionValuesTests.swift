@@ -6,14 +6,14 @@ private enum Second { enum Page: OptionKey { static let defaultValue = 0 } }
 private enum Name: OptionKey { static let defaultValue: String? = "none given" }
 
 @Suite struct OptionValuesTests {
-    @Test func `An option that was not set has its default`() {
+    @Test func `An unset option has its default`() {
         let values = OptionValues()
         #expect(values.isEmpty)
         #expect(values[First.Page.self] == 0)
         #expect(values[Name.self] == "none given")
     }
 
-    @Test func `Setting the default takes the option out`() {
+    @Test func `Setting the default removes the option`() {
         var values = OptionValues()
         values[First.Page.self] = 3
         #expect(values[First.Page.self] == 3 && !values.isEmpty)

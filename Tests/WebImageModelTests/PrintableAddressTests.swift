@@ -23,14 +23,14 @@ import Testing
         ("https://h/a?b=1?token=2", "https://h/a?b=1?token=2"),
         ("data:image/png;base64,AA==", "data:image/png;base64,AA=="),
     ])
-    func `What opens doors is left out, everything else is as it was`(address: String, expected: String) {
+    func `Secrets are removed, and everything else is unchanged`(address: String, expected: String) {
         #expect(PrintableAddress(address).description == expected)
     }
 
-    @Test func `Errors tell addresses so`() {
+    @Test func `Errors contain addresses in this form`() {
         let url = URL(string: "https://u:p@h.example/a.jpg?w=1&Signature=deadbeef")
         let error = WebImageError(.timedOut, "no answer came", url: url)
         #expect(error.description == "https://***@h.example/a.jpg?w=1&Signature=***: no answer came")
-        #expect(error.url == url, "who asks for it has it")
+        #expect(error.url == url, "it is available on request")
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import WebImagePlayer
 @testable import WebImageSupport
 
-/// A player whose decoding goes on when the test says so.
+/// A player whose decoding runs when the test says so.
 private final class Stage {
     let animation: NumberedAnimation
     let queue = WorkQueue(stepped: "frames")
@@ -23,13 +23,13 @@ private final class Stage {
         player?.maxBufferSize = .max
         player?.animationFrameHandler = { [unowned self] index, frame in
             shown.append(index)
-            // The scale tells which frame it is.
+            // The scale encodes the frame's index.
             if frame.scale != Double(index + 1) { shown.append(-1) }
         }
         player?.animationLoopHandler = { [unowned self] in self.loops.append($0) }
     }
 
-    /// Decodes what is waited for.
+    /// Decodes the requested frames.
     func decode() { while let job = queue.takeNext() { job() } }
 
     func tick(_ elapsed: Double = 0.1, decodes: Bool = true) {
@@ -42,13 +42,13 @@ private final class Stage {
 }
 
 @Suite struct AnimatedImagePlayerTests {
-    @Test func `A still picture has no player`() throws {
+    @Test func `A still image has no player`() throws {
         #expect(AnimatedImagePlayer(provider: NumberedAnimation(count: 1)) == nil)
         let image = Image(bitmap: try .allocate(width: 1, height: 1, pixelFormat: .rgb8))
         #expect(AnimatedImagePlayer(image: image) == nil)
     }
 
-    @Test func `Its properties have SDWebImage's defaults`() throws {
+    @Test func `The properties have SDWebImage's defaults`() throws {
         let stage = Stage(count: 4, loops: 3)
         let player = try #require(stage.player)
         #expect(player.totalFrameCount == 4 && player.totalLoopCount == 3 && player.playbackRate == 1)
@@ -60,7 +60,7 @@ private final class Stage {
         #expect(player.playbackRate == 1 && player.totalLoopCount == 0)
     }
 
-    @Test func `It shows each frame in its time, each decoded once`() throws {
+    @Test func `A player shows each frame in its time, each decoded once`() throws {
         let stage = Stage()
         let player = try #require(stage.player)
         player.startPlaying()
@@ -107,7 +107,7 @@ private final class Stage {
         #expect(stage.animation.requests.filter { $0 == 1 }.count == 1, "and is not tried again and again")
     }
 
-    @Test func `After its loops it ends, back at the beginning, and can be played again`() throws {
+    @Test func `After its loops a player ends, back at the beginning, and can be played again`() throws {
         let stage = Stage(count: 3, loops: 2)
         let player = try #require(stage.player)
         for _ in 0..<2 {
@@ -120,7 +120,7 @@ private final class Stage {
         }
     }
 
-    @Test func `A pause keeps the place, and the time of the pause does not count`() throws {
+    @Test func `A pause keeps the position, and its time does not count`() throws {
         let stage = Stage()
         let player = try #require(stage.player)
         player.startPlaying()
@@ -137,7 +137,7 @@ private final class Stage {
         #expect(stage.shown.count <= shown.count + 1)
     }
 
-    @Test func `A stop goes back to the beginning without a handler, and keeps the frames`() throws {
+    @Test func `A stop returns to the beginning without a handler, and keeps the frames`() throws {
         let stage = Stage()
         let player = try #require(stage.player)
         player.startPlaying()
@@ -166,7 +166,7 @@ private final class Stage {
         #expect(throws: WebImageError.self) { try damaged.player?.seek(toFrameAt: 3, loopCount: 0) }
     }
 
-    @Test func `A seek that is begun shows the frame when it is there, and decodes nothing on this thread`() throws {
+    @Test func `An asynchronous seek shows the frame when it is decoded, and decodes nothing on this thread`() throws {
         let stage = Stage(count: 9)
         let player = try #require(stage.player)
         player.startPlaying()
@@ -179,13 +179,13 @@ private final class Stage {
         stage.tick(0)
         #expect(stage.shown == shown + [8] && !player.isSeeking)
         player.beginSeeking(toFrameAt: 1, loopCount: 0)
-        #expect(stage.shown == shown + [8, 1] && !player.isSeeking, "what is in memory is shown at once")
+        #expect(stage.shown == shown + [8, 1] && !player.isSeeking, "a frame in memory is shown at once")
         player.beginSeeking(toFrameAt: 9, loopCount: 0)
         player.beginSeeking(toFrameAt: -1, loopCount: 0)
         #expect(!player.isSeeking && player.currentFrameIndex == 1)
     }
 
-    @Test func `A player that does not play follows a slider, and decodes only what it was moved to last`() throws {
+    @Test func `A paused player follows a slider, and decodes only the last position`() throws {
         let stage = Stage(count: 100)
         let player = try #require(stage.player)
         for index in stride(from: 10, through: 90, by: 10) { player.beginSeeking(toFrameAt: index, loopCount: 0) }
@@ -203,7 +203,7 @@ private final class Stage {
         #expect(damaged.shown.isEmpty && damaged.player?.isSeeking == false)
     }
 
-    @Test func `A seek that is begun goes on through a start and a pause`() throws {
+    @Test func `An asynchronous seek continues through a start and a pause`() throws {
         let stage = Stage(count: 9)
         let player = try #require(stage.player)
         player.beginSeeking(toFrameAt: 5, loopCount: 0)
@@ -217,7 +217,7 @@ private final class Stage {
         #expect(stage.shown.prefix(3) == [5, 7, 8] && !player.isSeeking)
     }
 
-    @Test func `The display link runs until a frame that is sought has been shown`() throws {
+    @Test func `The display link runs until the frame of a seek has been shown`() throws {
         final class Link: AnimationDisplayLink {
             var tick: ((Double) -> Void)?
             var starts = 0
@@ -259,7 +259,7 @@ private final class Stage {
         #expect(!player.isPlaying)
     }
 
-    @Test func `The rate counts, and one of nothing ends it`() throws {
+    @Test func `The playback rate applies, and a rate of zero ends playback`() throws {
         let stage = Stage()
         let player = try #require(stage.player)
         player.playbackRate = 2
@@ -271,7 +271,7 @@ private final class Stage {
         #expect(!player.isPlaying && player.currentFrame == nil)
     }
 
-    @Test func `Readings that go back, or are no numbers, count for nothing`() throws {
+    @Test func `Clock readings that go back, or are NaN, are ignored`() throws {
         let stage = Stage()
         let player = try #require(stage.player)
         player.startPlaying()
@@ -280,7 +280,7 @@ private final class Stage {
         #expect(stage.shown == [0])
     }
 
-    @Test func `The time until the next frame is told`() throws {
+    @Test func `The time until the next frame is reported`() throws {
         let stage = Stage()
         let player = try #require(stage.player)
         player.startPlaying()
@@ -290,7 +290,7 @@ private final class Stage {
         #expect(abs(player.timeUntilNextFrame - 0.07) < 1e-9)
     }
 
-    @Test func `An animation that grows is played on`() throws {
+    @Test func `An animation that receives more frames continues`() throws {
         let stage = Stage(count: 6)
         let player = try #require(stage.player)
         player.totalFrameCount = 2
@@ -314,7 +314,7 @@ private final class Stage {
         #expect(shown.count == 1 && shown.first === image.image && animation.requests == [0])
     }
 
-    @Test func `Its display link runs while it plays, and no longer`() throws {
+    @Test func `The display link runs only during playback`() throws {
         final class Link: AnimationDisplayLink {
             var tick: ((Double) -> Void)?
             var starts = 0
@@ -341,6 +341,6 @@ private final class Stage {
         player?.startPlaying()
         #expect(second.tick != nil)
         player = nil
-        #expect(second.tick == nil, "a player that is gone stops it")
+        #expect(second.tick == nil, "a released player stops it")
     }
 }

@@ -7,7 +7,7 @@ import Testing
         for index in indices { _ = buffer.insert(index * 10, at: index, byteCount: 1) }
     }
 
-    @Test func `What is wished for is decoded, the most urgent first`() {
+    @Test func `Requested frames are decoded, the most urgent first`() {
         var buffer = AnimationFrameBuffer<Int>()
         #expect(buffer.next() == nil)
         _ = buffer.wish(1, for: [3, 4], isWaiting: false, byteLimit: 5)
@@ -20,7 +20,7 @@ import Testing
         #expect(order == [3, 7, 4, 8])
     }
 
-    @Test func `A frame that was put in is found, and one that failed is known to have`() {
+    @Test func `An inserted frame is found, and a failed one is known`() {
         var buffer = AnimationFrameBuffer<Int>()
         _ = buffer.wish(1, for: [0, 1], isWaiting: false, byteLimit: 3)
         insert(&buffer, [0])
@@ -30,10 +30,10 @@ import Testing
             return
         }
         #expect(buffer.contains(0) && buffer.contains(1) && !buffer.contains(2))
-        #expect(buffer.next() == nil, "what failed is not tried again")
+        #expect(buffer.next() == nil, "a failed frame is not tried again")
     }
 
-    @Test func `A frame for which there was no room is passed over once`() {
+    @Test func `A frame without memory is skipped once`() {
         var buffer = AnimationFrameBuffer<Int>()
         _ = buffer.wish(1, for: [0, 1], isWaiting: false, byteLimit: 3)
         insert(&buffer, [5])
@@ -46,16 +46,16 @@ import Testing
         #expect(buffer.next()?.index == 0)
         buffer.pass(0)
         _ = buffer.wish(1, for: [1], isWaiting: false, byteLimit: 3)
-        #expect(!buffer.contains(0), "who goes elsewhere does not pass over it later")
+        #expect(!buffer.contains(0), "after a seek the frame is not skipped later")
         buffer.pass(1)
         insert(&buffer, [1])
         guard case .there = buffer.use(1) else {
-            Issue.record("it came after all")
+            Issue.record("it was decoded after all")
             return
         }
     }
 
-    @Test func `There are never more than the most generous player allows`() {
+    @Test func `The number of frames is at most the largest limit of a player`() {
         var buffer = AnimationFrameBuffer<Int>()
         _ = buffer.wish(1, for: [0], isWaiting: false, byteLimit: 3)
         insert(&buffer, [0, 1, 2, 3, 4, 5])
@@ -69,7 +69,7 @@ import Testing
         #expect(dropped.count == 3 && buffer.count == 0)
     }
 
-    @Test func `What is needed next does not give way, the rest of what is wished for does`() {
+    @Test func `Frames needed next are not evicted, other requested ones are`() {
         var buffer = AnimationFrameBuffer<Int>()
         _ = buffer.wish(1, for: [0, 1, 2], isWaiting: false, byteLimit: 1)
         insert(&buffer, [0, 1, 2])
@@ -80,7 +80,7 @@ import Testing
         #expect(buffer.count == 1 && buffer.contains(2))
     }
 
-    @Test func `The limit is for all players together, but each that plays has its next frame`() {
+    @Test func `The limit is for all players together, but each playing one has its next frame`() {
         var buffer = AnimationFrameBuffer<Int>()
         for (limit, most) in [(1, 5), (7, 7), (100, 20)] {
             for player in UInt64(0)..<5 {
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `What players wait for comes first, then what is next, then the rest`() {
+    @Test func `Frames that players wait for come first, then the next ones, then the rest`() {
         var buffer = AnimationFrameBuffer<Int>()
         _ = buffer.wish(1, for: [3, 4, 5], isWaiting: false, byteLimit: 100)
         _ = buffer.wish(2, for: [7, 8, 9], isWaiting: true, byteLimit: 100)
@@ -108,7 +108,7 @@ import Testing
         #expect(priorities == [.high, .normal, .normal, .low, .low, .low])
     }
 
-    @Test func `A player that does not play needs nothing, and its limit counts only when none plays`() {
+    @Test func `A paused player needs no frames, and its limit counts only when none plays`() {
         var buffer = AnimationFrameBuffer<Int>()
         _ = buffer.wish(1, for: [0, 1, 2, 3], isWaiting: false, byteLimit: 4)
         insert(&buffer, [0, 1, 2, 3])
@@ -124,7 +124,7 @@ import Testing
         #expect(dropped.isEmpty)
     }
 
-    @Test func `Room is counted in frames of the biggest size that there was`() {
+    @Test func `The capacity is counted in frames of the biggest size so far`() {
         var buffer = AnimationFrameBuffer<Int>()
         _ = buffer.wish(1, for: [0, 1, 2, 3], isWaiting: false, byteLimit: 12)
         #expect(buffer.capacity == 1, "nothing is known yet")
@@ -136,7 +136,7 @@ import Testing
         #expect(buffer.count == 3 && buffer.next() == nil)
     }
 
-    @Test func `Which frames are lacked changes with the wishes`() {
+    @Test func `The missing frames change with the requests`() {
         var buffer = AnimationFrameBuffer<Int>()
         _ = buffer.wish(1, for: [5], isWaiting: true, byteLimit: 10)
         #expect(buffer.lacks(5) && !buffer.lacks(6))
@@ -148,7 +148,7 @@ import Testing
         #expect(!buffer.lacks(6))
     }
 
-    @Test func `Of the rest the one that was used last goes, since it is needed again last`() {
+    @Test func `Of the rest the most recently used frame is evicted, since it is needed again last`() {
         var buffer = AnimationFrameBuffer<Int>()
         _ = buffer.wish(1, for: [3], isWaiting: false, byteLimit: 3)
         insert(&buffer, [0, 1, 2])
@@ -158,7 +158,7 @@ import Testing
         #expect(buffer.contains(1) && buffer.contains(2) && buffer.contains(3))
     }
 
-    @Test func `In a loop that does not fit, what fits is decoded once`() {
+    @Test func `In a loop that does not fit, the frames that fit are decoded once`() {
         var buffer = AnimationFrameBuffer<Int>()
         var decoded = 0
         for step in 0..<1000 {
@@ -174,7 +174,7 @@ import Testing
         #expect(decoded <= 10 + 1000 * 6 / 10, "about half of the frames stay: \(decoded) decodes for 1000 frames")
     }
 
-    @Test func `All that fits is decoded once`() {
+    @Test func `In a loop that fits, all frames are decoded once`() {
         var buffer = AnimationFrameBuffer<Int>()
         var decoded = 0
         for step in 0..<100 {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebImagePlayer
 
-/// Plays with numbers alone: every frame is there at once unless a test says otherwise.
+/// Plays only with numbers: every frame is available at once unless a test says otherwise.
 private struct Play {
     var playback: AnimationPlayback
     var durations: [Double]
@@ -60,7 +60,7 @@ private struct Play {
         #expect(play.shown == [0, 1])
     }
 
-    @Test func `Each frame is shown as long as it says`() {
+    @Test func `Each frame is shown for its duration`() {
         var play = Play([0.1, 0.3, 0.2])
         var times: [Double] = []
         for tick in 0..<120 {
@@ -73,13 +73,13 @@ private struct Play {
         for (time, wanted) in zip(times, expected) { #expect(abs(time - wanted) < 0.015) }
     }
 
-    @Test(arguments: [60, 90, 120, 24]) func `The screen's rate changes nothing`(rate: Int) {
+    @Test(arguments: [60, 90, 120, 24]) func `The screen's refresh rate does not matter`(rate: Int) {
         var play = Play([0.1, 0.1, 0.1, 0.1, 0.1])
         play.ticks(5 * rate, 1 / Double(rate))
         #expect(abs(play.shown.count - 50) <= 1, "50 frames in 5 seconds, \(play.shown.count)")
     }
 
-    @Test(arguments: [(0.5, 25), (2.0, 100), (4.0, 200)]) func `The rate makes it slower or faster`(
+    @Test(arguments: [(0.5, 25), (2.0, 100), (4.0, 200)]) func `The playback rate slows down or speeds up`(
         rate: Double,
         frames: Int
     ) {
@@ -94,13 +94,13 @@ private struct Play {
         play.ticks(1, 0)
         play.ticks(4, 1000)
         #expect(play.shown == [0, 1, 2, 3])
-        // What was left over is one frame at the most: it does not race to catch up.
+        // The surplus is one frame at most: playback does not race to catch up.
         let count = play.shown.count
         play.ticks(10, 0.05)
         #expect(play.shown.count - count <= 7)
     }
 
-    @Test func `A frame that is not there is waited for, and its time begins when it is shown`() {
+    @Test func `A missing frame is waited for, and its time begins when it is shown`() {
         var play = Play([0.1, 0.1, 0.1])
         play.missing = [1]
         play.ticks(10, 0.1)
@@ -112,7 +112,7 @@ private struct Play {
         #expect(play.shown == [0, 1])
     }
 
-    @Test func `Loops are counted when the first frame comes next, and the last one ends it`() {
+    @Test func `Loops are counted when the first frame is next, and the last one ends playback`() {
         var play = Play([1, 1, 1], loops: 2)
         play.ticks(100)
         #expect(play.shown == [0, 1, 2, 0, 1, 2] && play.loops == [1, 2] && play.isOver)
@@ -121,19 +121,19 @@ private struct Play {
     @Test(arguments: [
         (AnimationPlaybackMode.reverse, [2, 1]), (.bounce, [0, 1, 2, 1]), (.reversedBounce, [2, 1]),
     ])
-    func `In other modes too a loop ends where the first frame comes next`(mode: AnimationPlaybackMode, shown: [Int]) {
+    func `In other modes too a loop ends when the first frame is next`(mode: AnimationPlaybackMode, shown: [Int]) {
         var play = Play([1, 1, 1], loops: 1, mode: mode)
         play.ticks(100)
         #expect(play.shown == shown && play.loops == [1] && play.isOver)
     }
 
-    @Test func `For ever is for ever`() {
+    @Test func `An infinite loop count never ends`() {
         var play = Play([1, 1])
         play.ticks(1000)
         #expect(play.loops.count >= 499 && !play.isOver)
     }
 
-    @Test func `Without a rate or a second frame it ends`() {
+    @Test func `Without a rate or a second frame playback ends`() {
         var play = Play([1, 1])
         play.playback.rate = 0
         play.tick(1)
@@ -146,7 +146,7 @@ private struct Play {
         #expect(none.isOver && none.playback.upcoming(3).isEmpty)
     }
 
-    @Test func `Times that go back count for nothing`() {
+    @Test func `Times that go back are ignored`() {
         var play = Play([1, 1])
         play.ticks(1, 0)
         play.ticks(10, -5)
@@ -156,7 +156,7 @@ private struct Play {
         #expect(play.playback.index == 1)
     }
 
-    @Test func `Seeking goes to a frame and leaves the rest, and what does not exist is ignored`() {
+    @Test func `Seeking goes to a frame and keeps the rest of the state, and an invalid index is ignored`() {
         var play = Play([1, 1, 1])
         play.ticks(2)
         let isDone = play.playback.seek(to: 2, loopCount: 7)
@@ -169,7 +169,7 @@ private struct Play {
         #expect(play.playback.index == 2 && play.playback.loopCount == 7)
     }
 
-    @Test func `After a reset it begins anew`() {
+    @Test func `After a reset playback starts again`() {
         var play = Play([1, 1, 1], loops: 1)
         play.ticks(100)
         play.playback.reset()
@@ -180,7 +180,7 @@ private struct Play {
         #expect(play.shown == [0, 1, 2])
     }
 
-    @Test func `What comes next is told in the order it is needed`() {
+    @Test func `The next frames are listed in the order they are needed`() {
         var play = Play([1, 1, 1, 1])
         #expect(play.playback.upcoming(3) == [0, 1, 2])
         play.tick(0)
@@ -192,7 +192,7 @@ private struct Play {
         #expect(bounce.playback.upcoming(3) == [1, 0])
     }
 
-    @Test func `The time that is left is told`() {
+    @Test func `The remaining time is reported`() {
         var play = Play([1, 2])
         let durations = play.durations
         #expect(play.playback.remaining { durations[$0] } == 0)
@@ -203,7 +203,7 @@ private struct Play {
         #expect(play.playback.remaining { durations[$0] } == 0.25)
     }
 
-    @Test func `Whatever comes, frames follow each other in order`() {
+    @Test func `In any history frames follow each other in order`() {
         var generator = SeededGenerator(seed: 11)
         for _ in 0..<200 {
             let count = Int.random(in: 2...6, using: &generator)

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `A player that nobody sees keeps the frames that it needs next, and goes on without decoding others`()
+    @Test func `An invisible player keeps the frames that it needs next, and continues without decoding others`()
         throws
     {
         let animation = NumberedAnimation(count: 20)
@@ -43,7 +43,7 @@ import Testing
         #expect(animation.requests == Array(0..<animation.requests.count), "each was decoded once")
     }
 
-    @Test func `They stay while another player of the animation plays`() throws {
+    @Test func `Frames stay while another player of the animation plays`() throws {
         let animation = NumberedAnimation(count: 20)
         let pools = AnimationFramePools(queue: queue)
         let players = try (0..<2).map { _ in try #require(AnimatedImagePlayer(provider: animation, pools: pools)) }
@@ -62,7 +62,7 @@ import Testing
         #expect(pool.count <= 5)
     }
 
-    @Test func `A tick that changes nothing asks for nothing`() throws {
+    @Test func `A tick without a change requests nothing`() throws {
         let animation = NumberedAnimation(count: 20)
         let pools = AnimationFramePools(queue: queue)
         let player = try #require(AnimatedImagePlayer(provider: animation, pools: pools))
@@ -78,6 +78,6 @@ import Testing
         player.maxBufferSize = .max
         player.update(at: 0.06)
         decode()
-        #expect(animation.requests.count > requests, "what it asks for is looked at anew")
+        #expect(animation.requests.count > requests, "its requests are checked again")
     }
 }

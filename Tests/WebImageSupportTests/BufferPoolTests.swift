@@ -5,7 +5,7 @@ import Testing
 @testable import WebImageSupport
 
 @Suite(.tags(.threadSanitizer)) struct BufferPoolTests {
-    @Test func `A block that was given back is taken again`() throws {
+    @Test func `A returned block is reused`() throws {
         let pool = BufferPool(capacity: 8 << 20)
         let first = try #require(pool.take(byteCount: 1_000_000))
         pool.give(first, byteCount: 1_000_000)
@@ -34,12 +34,12 @@ import Testing
         pool.give(big, byteCount: 10 << 20)
         let small = try #require(pool.take(byteCount: 100))
         pool.give(small, byteCount: 100)
-        // What alignment adds to a block counts, too.
+        // Padding for the alignment counts, too.
         #expect(pool.keptBytes >= 10 << 20 && pool.keptBytes <= 12 << 20)
         pool.trim(toBytes: 0)
     }
 
-    @Test func `Where memory is counted beforehand no bigger block serves`() throws {
+    @Test func `For memory counted beforehand no bigger block is used`() throws {
         let pool = BufferPool(capacity: 1 << 20)
         let big = try #require(pool.take(byteCount: 120_000))
         pool.give(big, byteCount: 120_000)
@@ -54,7 +54,7 @@ import Testing
         free(big)
     }
 
-    @Test func `A block up to half bigger serves when none of the size is kept, and keeps its size`() throws {
+    @Test func `A block up to half bigger is used if none of the size is kept, and keeps its size`() throws {
         let pool = BufferPool(capacity: 8 << 20)
         let block = try #require(pool.take(byteCount: 1_400_000))
         pool.give(block, byteCount: 1_400_000)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [16_384, 65_537, 1_000_000, 48_000_000, 5_000_000_000])
-    func `Sizes rounded down are sizes that are given out`(byteCount: Int) throws {
+    func `Sizes rounded down are sizes of the pool`(byteCount: Int) throws {
         let size = try #require(BufferPool.roundedDownSize(byteCount))
         #expect(size <= byteCount)
         #expect(BufferPool.roundedSize(size) == size)
@@ -87,7 +87,7 @@ import Testing
         #expect(size - byteCount < max(byteCount / 8 + 1, 4096))
     }
 
-    @Test func `What no memory can hold is refused`() {
+    @Test func `An impossible size is refused`() {
         let pool = BufferPool(capacity: 1)
         #expect(pool.take(byteCount: .max) == nil)
         #expect(BufferPool.roundedSize(.max) == nil)

@@ -5,7 +5,7 @@ import Testing
 import WebImageSupport
 
 @Suite(.tags(.threadSanitizer)) struct CallbackMailboxTests {
-    @Test func `Nothing is called before it is to be delivered`() {
+    @Test func `No call is made before its delivery`() {
         let mailbox = CallbackMailbox(.inline)
         let calls = Lock<[Int]>([])
         mailbox.append { calls.withLock { $0.append(1) } }
@@ -16,7 +16,7 @@ import WebImageSupport
         #expect(calls.withLock { $0 } == [1])
     }
 
-    @Test func `What a call leaves comes after it, not inside it`() {
+    @Test func `A call made within a call follows it, not inside it`() {
         let mailbox = CallbackMailbox(.inline)
         let calls = Lock<[String]>([])
         mailbox.append {
@@ -28,7 +28,7 @@ import WebImageSupport
         #expect(calls.withLock { $0 } == ["outer", "inner"])
     }
 
-    @Test func `A call for after the others is refused when there are none, and made when they have been`() {
+    @Test func `A call after all others is refused when there are none, and made after them`() {
         let mailbox = CallbackMailbox(.inline)
         let calls = Lock<[String]>([])
         #expect(!mailbox.appendIfBusy { calls.withLock { $0.append("never") } })
@@ -42,7 +42,7 @@ import WebImageSupport
         #expect(!mailbox.appendIfBusy { calls.withLock { $0.append("never") } })
     }
 
-    @Test func `On a concurrent queue calls come one at a time and in order`() async {
+    @Test func `On a concurrent queue calls are made one at a time and in order`() async {
         let mailbox = CallbackMailbox(.global)
         let calls = Lock<(list: [Int], isBusy: Bool, wasBusy: Bool)>(([], false, false))
         let count = 1000

@@ -17,7 +17,7 @@ import WebImageSupport
         #expect(calls.count == 1)
     }
 
-    @Test func `A cancelled delay is let go of at once and does not call`() async {
+    @Test func `A cancelled delay is released at once and does not call`() async {
         let calls = EventCounter()
         weak let owned: Owned?
         do {
@@ -36,7 +36,7 @@ import WebImageSupport
         #expect(calls.count == 0)
     }
 
-    @Test func `A delay without end, or none, is no trap`() async {
+    @Test func `An infinite delay, or NaN, does not trap`() async {
         DelaySource.system.after(.max) {}()
         let calls = EventCounter()
         _ = DelaySource.system.after(0) { calls.signal() }

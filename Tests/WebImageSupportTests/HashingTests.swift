@@ -19,7 +19,7 @@ import WebImageSupport
         (128, "1f7d0dad0e987e87a084268b8aaaf77b"),
         (1000, "427008b3fe192f663d665f56cd75716c"),
     ])
-    func `MD5 of a text of any length is what other programs compute`(length: Int, expected: String) {
+    func `MD5 of a text of any length equals other programs'`(length: Int, expected: String) {
         let text = String(String(repeating: "0123456789", count: 100).prefix(length))
         #expect(Hashing.md5Hex(text) == expected)
     }

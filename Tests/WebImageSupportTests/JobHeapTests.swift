@@ -4,7 +4,7 @@ import Testing
 @testable import WebImageSupport
 
 @Suite struct JobHeapTests {
-    @Test func `Jobs of a higher priority come first, equal ones in the order they came`() {
+    @Test func `Jobs of a higher priority come first, equal ones in order of arrival`() {
         var heap = JobHeap<@Sendable () -> Void>()
         let log = Lock<[Int]>([])
         for (number, priority) in [(1, LoadPriority.low), (2, .high), (3, .normal), (4, .high)] {
@@ -14,7 +14,7 @@ import Testing
         #expect(log.withLock { $0 } == [2, 4, 3, 1])
     }
 
-    @Test func `A random history agrees with a plain list`() {
+    @Test func `A random history matches a plain list`() {
         var random = SeededGenerator(seed: 5)
         for order in [WorkQueue.Order.fifo, .lifo] {
             var heap = JobHeap<Int>()
@@ -62,13 +62,13 @@ import Testing
 
 @Suite struct FIFOListTests {
     @Test(arguments: 0..<20)
-    func `Under random calls it holds what an array would`(seed: UInt64) {
+    func `Under random calls the heap matches an array`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var list = FIFOList<Int>()
         var model: [Int] = []
         for step in 0..<2000 {
             switch Int.random(in: 0..<8, using: &random) {
-            // Rises and falls, so that the taken head is dropped in both ways.
+            // Rises and falls, so that the removed head is dropped in both ways.
             case 0..<(step / 500 % 2 == 0 ? 5 : 3):
                 list.append(step)
                 model.append(step)

@@ -12,7 +12,7 @@ import WebImageSupport
         let condition = ConditionLock(1)
     }
 
-    @Test func `An object that owns locks can be shown, without what they guard`() {
+    @Test func `An object that owns locks can be printed, without the guarded values`() {
         let owner = Owner()
         #expect(Mirror(reflecting: owner).children.map(\.label) == ["text", "unique", "condition"])
         let shown = Mirror(reflecting: owner).children.flatMap { Mirror(reflecting: $0.value).children.map(\.label) }
@@ -29,7 +29,7 @@ import WebImageSupport
         #expect(lock.withLock { $0 } == 0)
     }
 
-    @Test func `Who only wants a free lock does not wait for a held one`() {
+    @Test func `Trying a held lock does not wait`() {
         let lock = Lock(0)
         lock.withLockIfFree { $0 += 1 }
         lock.withLock { _ in lock.withLockIfFree { $0 += 10 } }

@@ -4,7 +4,7 @@ import Testing
 @testable import WebImageSupport
 
 @Suite struct SteppedQueueTests {
-    @Test func `Jobs wait until they are taken, and then come by priority`() {
+    @Test func `Jobs wait until they are taken, by priority`() {
         let queue = WorkQueue(stepped: "test")
         let log = Lock<[Int]>([])
         for (number, priority) in [LoadPriority.low, .normal, .high, .normal].enumerated() {

@@ -43,7 +43,7 @@ import WebImageSupport
         #expect(log.withLock { $0 } == [4, 5, 3, 1])
     }
 
-    @Test func `A wider queue starts threads for what waits; a narrower one keeps working`() async {
+    @Test func `A wider queue starts threads for waiting jobs; a narrower one keeps working`() async {
         let queue = WorkQueue(name: "test", width: 1)
         let gate = Gate()
         for _ in 0..<3 { queue.submit { gate.wait() } }
@@ -58,7 +58,7 @@ import WebImageSupport
         #expect(await done.value(until: { $0 == 10 ? true : nil }) == true)
     }
 
-    @Test func `Jobs of a queue that has gone are still done`() async {
+    @Test func `Jobs of a released queue are still done`() async {
         let done = Monitor(0)
         do {
             let queue = WorkQueue(name: "test", width: 1)

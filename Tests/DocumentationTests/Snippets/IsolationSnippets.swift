@@ -11,7 +11,7 @@ enum IsolationSnippets {
 
         var isolation = DecodeIsolation.risky
         isolation.maximumDecodeDuration = 2
-        // The first picture need not wait for a worker to start.
+        // The first image need not wait for a worker to start.
         isolation.prepare()
         // For one load.
         var context = WebImageContext()

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImage
 
-// What the code of the articles calls besides the library: what a program of its reader would have. Only compiled.
+// Declarations used by the code of the articles, which a reader's program would have. Only compiled.
 
 func show(_ image: Image) {}
 func show(_ image: Image, _ source: ImageCacheType) {}
@@ -12,13 +12,13 @@ func draw(_ bytes: UnsafeRawBufferPointer, width: Int, height: Int, bytesPerRow:
 func isOnMeteredLine() -> Bool { false }
 func mirror(of url: URL) -> URL { url }
 
-/// Something that has pictures.
+/// Something that has images.
 struct Database: Sendable {
     func image(of name: String) async throws -> Data { Data(name.utf8) }
     func parts(of url: URL) -> AsyncStream<Data> { AsyncStream { $0.finish() } }
 }
 
-/// Something that knows tokens.
+/// Something that has tokens.
 struct Session: Sendable {
     func token(for url: URL) async -> String { "token of \(url)" }
 }

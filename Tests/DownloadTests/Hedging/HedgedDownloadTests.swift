@@ -8,16 +8,16 @@ import WebImage
 
 @testable import WebImageHTTP
 
-/// Downloads of which slow requests are sent twice.
+/// Hedged downloads: slow requests are sent twice.
 @Suite struct HedgedDownloadTests {
-    @Test func `By default nothing is sent twice`() {
+    @Test func `By default no request is sent twice`() {
         let harness = RetryHarness(.never)
         harness.downloader.start(testURL("/a"), Recorder())
         harness.delays.runAll()
         #expect(harness.starts == 1 && harness.delays.asked.isEmpty)
     }
 
-    @Test func `A slow request is sent twice, to its callers it is one download`() {
+    @Test func `A slow request is sent twice, and is one download for its callers`() {
         let harness = RetryHarness(.never)
         harness.downloader.config.hedgeDelay = 0.5
         let (first, second) = (Recorder(), Recorder())
@@ -32,7 +32,7 @@ import WebImage
         #expect(harness.downloader.statistics.started == 1)
     }
 
-    @Test func `A cancelled download cancels both`() {
+    @Test func `Cancelling a download cancels both requests`() {
         let harness = RetryHarness(.never)
         harness.downloader.config.hedgeDelay = 0.5
         let token = harness.downloader.start(testURL("/a"), Recorder())
@@ -41,7 +41,9 @@ import WebImage
         #expect(harness.transport.transfers.map(\.isCancelled) == [true, true])
     }
 
-    @Test func `Each attempt may be sent twice, and a failure of both is one failure of the host`() async throws {
+    @Test func `Each attempt may be hedged, and the failure of both requests counts as one failure of the host`()
+        async throws
+    {
         let host = try #require(HostKey(testURL("/")))
         let harness = RetryHarness(hostBackOff: .exact)
         harness.downloader.config.hedgeDelay = 0.5
@@ -59,7 +61,7 @@ import WebImage
         #expect(recorder.data == Data([1]) && harness.starts == 4)
     }
 
-    @Test func `With a modifier that makes a POST nothing is sent twice`() {
+    @Test func `A request changed to POST by a modifier is not hedged`() {
         let harness = RetryHarness(.never)
         harness.downloader.config.hedgeDelay = 0.5
         let modifier = DownloadRequestModifier(method: "POST", body: Data([1]))
@@ -68,7 +70,7 @@ import WebImage
         #expect(harness.starts == 1)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `A server that forgets a request is asked again, and the first is given up`()
+    @Test(.timeLimit(.minutes(1))) func `A request that the server forgets is sent again, and the first is cancelled`()
         async throws
     {
         let count = Counter()
@@ -82,7 +84,7 @@ import WebImage
         #expect(await server.wait { _, open in open <= 1 })
     }
 
-    @Test(.timeLimit(.minutes(1))) func `Many downloads with second requests are whole`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `Many hedged downloads are complete`() async throws {
         let server = try LoopbackServer { request in .response(body: Array(request.path.utf8) + pattern(20_000)) }
         var config = WebImageDownloaderConfig()
         config.hedgeDelay = 0

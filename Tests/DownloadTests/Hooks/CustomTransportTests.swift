@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import WebImage
 
-/// What a program may write that brings a transport of its own: only what is public is used here.
+/// A custom transport: only public interfaces are used here.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct CustomTransportTests {
-    /// Answers from a table, before `start` returns.
+    /// Responds from a table, before `start` returns.
     private final class TableTransport: HTTPTransport {
         private final class Transfer: HTTPTransfer {
             func cancel() {}
@@ -30,7 +30,7 @@ import WebImage
         func invalidate() {}
     }
 
-    /// Passes everything on to the library's own.
+    /// Forwards everything to the library's own transport.
     private final class CountingTransport: HTTPTransport {
         let starts = Monitor(0)
         private let next = CurlTransport()
@@ -49,7 +49,7 @@ import WebImage
 
     private func url(_ path: String) -> URL { URL(string: "https://table.test\(path)") ?? URL(filePath: "/") }
 
-    @Test(.timeLimit(.minutes(1))) func `A transport of one's own serves the manager, and callers share it`()
+    @Test(.timeLimit(.minutes(1))) func `A custom transport works with the manager, and callers share it`()
         async throws
     {
         let transport = TableTransport(["/a": try Fixtures.data("JPEG/baseline-420.jpg")])
@@ -70,9 +70,8 @@ import WebImage
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `One that answers before it returns may do so any number of times in a row`()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(1)))
+    func `A transport that responds before it returns may do so any number of times in a row`() async throws {
         let transport = TableTransport(["/a": Data([1])])
         let downloader = WebImageDownloader(transport: transport)
         downloader.isSuspended = true
@@ -89,7 +88,7 @@ import WebImage
         #expect(all == true)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `One may pass requests on to the library's own`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `A transport may forward requests to the library's own`() async throws {
         let server = try LoopbackServer { _ in .response(body: [1, 2, 3]) }
         let transport = CountingTransport()
         let downloader = WebImageDownloader(transport: transport)

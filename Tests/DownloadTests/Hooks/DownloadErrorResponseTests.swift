@@ -10,7 +10,7 @@ import WebImage
         (304, "a/b", WebImageError.Code.cacheNotModified), (500, "a/b", .invalidDownloadStatusCode),
         (200, "text/html", .invalidDownloadContentType),
     ])
-    func `An error that a response caused has the response`(status: Int, type: String, code: WebImageError.Code)
+    func `An error caused by a response has the response`(status: Int, type: String, code: WebImageError.Code)
         async throws
     {
         let server = try LoopbackServer { _ in .response(status, headers: [("Content-Type", type), ("ETag", "\"1\"")]) }
@@ -22,7 +22,8 @@ import WebImage
         #expect(error?.response?.url == server.url("/a"))
     }
 
-    @Test func `An announced length over the limit has it, too, and a lost connection has none`() async throws {
+    @Test func `A length announced above the limit has the response, too, and a lost connection has none`() async throws
+    {
         let server = try LoopbackServer { request in
             request.path == "/long" ? .response(body: pattern(1001)) : .closeWithoutAnswer
         }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// All hooks at once, asked on several threads while callers come and go.
+/// All hooks at once, called on several threads while callers join and cancel.
 @Suite(.tags(.threadSanitizer)) struct HookStressTests {
     private final class Owned: Sendable {}
 
@@ -31,7 +31,7 @@ import WebImage
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `With hooks of all kinds and cancels from other threads every download ends once and holds nothing`()
+    func `With all hooks and cancellation from other threads every download ends once and retains nothing`()
         async throws
     {
         let server = try LoopbackServer { request in
@@ -40,7 +40,7 @@ import WebImage
         weak var owned: Owned?
         let downloader = WebImageDownloader()
         try await run(downloader, server) { owned = $0 }
-        // Hooks of what was cancelled go when the transports have let go of it.
+        // Hooks of cancelled downloads are released when the transports have released them.
         downloader.invalidate(cancelling: true)
         for _ in 0..<2_000 where owned != nil { await pause() }
         #expect(owned == nil)

@@ -7,11 +7,11 @@ import WebImage
 @testable import WebImageHTTP
 @testable import WebImageLoading
 
-/// What the hooks do by themselves; what a download does with them is in suites of their own.
+/// Hooks by themselves; their use by downloads has separate suites.
 @Suite struct HookValueTests {
     private let url = URL(string: "http://host/a.jpg")!
 
-    @Test func `A modifier made of parts sets method and body, and puts its fields in place of others`() async throws {
+    @Test func `A modifier made of parts sets method and body, and replaces fields`() async throws {
         var request = DownloadRequest(url: url, method: "PUT", headers: ["Accept": "a", "X": "1"], body: Data([1]))
         let posting = DownloadRequestModifier(method: "POST", headers: ["accept": "b"], body: Data([2]))
         let posted = try #require(await posting.modifiedRequest(for: request))
@@ -23,7 +23,7 @@ import WebImage
         #expect(plain == request)
     }
 
-    @Test func `A modifier may take its time, and may say no`() async {
+    @Test func `A modifier may be asynchronous, and may return nil`() async {
         let request = DownloadRequest(url: url)
         let slow = DownloadRequestModifier(asynchronously: { request in
             await Task.yield()
@@ -33,7 +33,7 @@ import WebImage
         #expect(await DownloadRequestModifier { _ in nil }.modifiedRequest(for: request) == nil)
     }
 
-    @Test func `A response modifier made of parts leaves what is not given`() {
+    @Test func `A response modifier made of parts keeps all other parts`() {
         let response = HTTPResponse(url: url, statusCode: 404, headers: ["Content-Type": "text/html", "X": "1"])
         let typed = DownloadResponseModifier(headers: ["content-type": "image/png"]).modifiedResponse(for: response)
         #expect(typed?.statusCode == 404 && typed?.httpVersion == "1.1")
@@ -43,7 +43,7 @@ import WebImage
         #expect(DownloadResponseModifier { _ in nil }.modifiedResponse(for: response) == nil)
     }
 
-    @Test func `Base64 is undone, line breaks ignored, and what is none gives nothing`() throws {
+    @Test func `Base64 is decoded, line breaks are ignored, and invalid base64 gives nil`() throws {
         let decryptor = DownloadDecryptor.base64
         #expect(try decryptor.decrypted(Data("aGVs\r\nbG8=".utf8), response: nil) == Data("hello".utf8))
         #expect(try decryptor.decrypted(Data("a".utf8), response: nil) == nil)
@@ -61,7 +61,7 @@ import WebImage
         #expect(next.url == url)
     }
 
-    @Test func `Hooks of a context come before the downloader's own`() {
+    @Test func `Hooks of a context override the downloader's own`() {
         let own = DownloadRequestModifier()
         let other = DownloadRequestModifier()
         var defaults = DownloadTransferHooks()
@@ -75,7 +75,7 @@ import WebImage
         #expect(hooks.identity != defaults.identity && DownloadTransferHooks().identity == nil)
     }
 
-    @Test func `Downloads with other hooks are other downloads, also when the downloader's own change`() {
+    @Test func `Downloads with different hooks are not shared, also when the downloader's own change`() {
         let transport = FakeTransport()
         let downloader = WebImageDownloader(config: WebImageDownloaderConfig(), transport: transport)
         var context = WebImageContext()
@@ -95,7 +95,7 @@ import WebImage
         downloader.cancelAllDownloads()
     }
 
-    @Test func `No retry is a policy of its own`() {
+    @Test func `No retry is a distinct policy`() {
         #expect(DownloadRetryPolicy.never.maximumRetryCount == 0)
         #expect(DownloadRetryPolicy() != .never)
         var context = WebImageContext()

@@ -27,7 +27,7 @@ import WebImage
             ("PUT", nil, "0"), ("PATCH", [1], "1"), ("DELETE", nil, nil), ("DELETE", [1], "1"), ("GET", [1, 2], "2"),
             ("REPORT", nil, nil), ("OPTIONS", [1], "1"),
         ] as [(String, [UInt8]?, String?)]
-    ) func `Every method and body arrives as it is`(method: String, body: [UInt8]?, length: String?) async throws {
+    ) func `Every method and body arrives unchanged`(method: String, body: [UInt8]?, length: String?) async throws {
         let server = try LoopbackServer { _ in .response(body: [7]) }
         #expect(await send(method, body.map { Data($0) }, to: server.url("/a")).data == Data([7]))
         let request = try #require(server.requests.first)
@@ -36,8 +36,7 @@ import WebImage
         #expect(request.header("Content-Type") == nil && request.header("Expect") == nil)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `A big body arrives, and handles with bodies are not used again`() async throws
-    {
+    @Test(.timeLimit(.minutes(1))) func `A big body arrives, and handles with bodies are not reused`() async throws {
         let server = try LoopbackServer { request in
             .response(
                 headers: [("X", request.header("X") ?? "")],
@@ -56,7 +55,9 @@ import WebImage
         #expect(server.requests.last?.header("X") == nil)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `The head alone has no picture, and is not waited for more`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `A HEAD response has no image, and the download does not wait for one`()
+        async throws
+    {
         let server = try LoopbackServer { _ in
             .script { _, connection in connection.sendHead(200, [("Content-Length", "1000")]) }
         }
@@ -93,7 +94,7 @@ import WebImage
         #expect(await send("POST", Data([1, 2]), to: server.url("/a")).data == Data([1, 2]))
     }
 
-    @Test(.timeLimit(.minutes(1))) func `A body that goes out slowly is no silence`() {
+    @Test(.timeLimit(.minutes(1))) func `A slow upload is not a timeout`() {
         var timer = TransferTimer(limits: .init(idle: 10, total: 0), now: 0)
         timer.sent(total: 5, at: 1)
         #expect(timer.nextDeadline == .max, "nothing is sent before there is a connection")

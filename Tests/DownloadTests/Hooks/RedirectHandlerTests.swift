@@ -8,11 +8,11 @@ import WebImage
 
 @testable import WebImageCodecs
 
-/// Redirects and those who decide about them, on a server.
+/// Redirects and their handlers, on a server.
 @Suite struct RedirectHandlerTests {
     private let downloader = WebImageDownloader()
 
-    /// `/a` leads to `/b`, that to `/c`, and there is the picture; `/loop` leads to itself.
+    /// `/a` redirects to `/b`, that to `/c`, the image; `/loop` redirects to itself.
     private func server() throws -> LoopbackServer {
         try LoopbackServer { request in
             switch request.path {
@@ -58,7 +58,7 @@ import WebImage
         #expect(failed?.code == .timedOut && failed?.url == server.url("/a"))
     }
 
-    @Test(.timeLimit(.minutes(1))) func `The context's handler is asked in place of the downloader's`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `The context's handler replaces the downloader's`() async throws {
         let server = try server()
         downloader.redirectHandler = DownloadRedirectHandler { _, _ in .stop }
         let context = WebImageContext.with { $0.redirectHandler = DownloadRedirectHandler { .follow($1) } }
@@ -73,7 +73,7 @@ import WebImage
         #expect(error?.code == .badRedirect && server.requestCount("/loop") == 5)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `A handler that goes round in circles by itself ends at the limit`()
+    @Test(.timeLimit(.minutes(1))) func `A handler's own loop ends at the limit`()
         async throws
     {
         let server = try server()
@@ -86,7 +86,7 @@ import WebImage
         #expect(server.requestCount() == 11)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `Secrets stay at home`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `Secrets are not sent to another host`() async throws {
         let other = try server()
         let target = "http://localhost:\(other.port)/c"
         let server = try LoopbackServer { $0.path == "/away" ? .redirect(to: target) : .redirect(to: "/away") }
@@ -99,7 +99,9 @@ import WebImage
         #expect(other.requests.map { $0.header("Cookie") } == [nil])
     }
 
-    @Test(.timeLimit(.minutes(1))) func `A key of a service stays at home, also without a handler`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `A service's key is not sent to another host, also without a handler`()
+        async throws
+    {
         let other = try server()
         let target = "http://localhost:\(other.port)/c"
         let server = try LoopbackServer { $0.path == "/away" ? .redirect(to: target) : .redirect(to: "/away") }
@@ -114,7 +116,7 @@ import WebImage
         #expect(request.header("X-Other") == "kept" && !request.headers.contains { $0.value == "s3cret" })
     }
 
-    @Test(.timeLimit(.minutes(1))) func `A cancel between two requests ends the download`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `Cancelling between two requests ends the download`() async throws {
         let transport = FakeTransport()
         let downloader = WebImageDownloader(transport: transport)
         let tokens = Monitor<WebImageDownloadToken?>(nil)

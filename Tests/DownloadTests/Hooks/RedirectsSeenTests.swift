@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageHTTP
 
-/// The redirects that led to a response are told with it.
+/// The redirects that led to a response are reported with it.
 @Suite(.timeLimit(.minutes(1))) struct RedirectsSeenTests {
     private let downloader = WebImageDownloader()
 
@@ -46,7 +46,7 @@ import WebImage
         )
     }
 
-    @Test func `With and without a handler they are told alike`() async throws {
+    @Test func `They are reported alike with and without a handler`() async throws {
         let server = try server()
         expectBoth(try await exchange(server.url("/a")))
         downloader.redirectHandler = DownloadRedirectHandler { _, next in .follow(next) }
@@ -63,7 +63,7 @@ import WebImage
         #expect(try await exchange(server.url("/a")).redirects.isEmpty, "nor one that is not followed")
     }
 
-    @Test func `They are told with a response that is refused, too`() async throws {
+    @Test func `They are reported with a refused response, too`() async throws {
         let server = try server()
         for _ in 0..<2 {
             let error = await downloadError(downloader, server.url("/missing"))
@@ -73,7 +73,7 @@ import WebImage
         }
     }
 
-    @Test func `What comes on the way stays within the bounds of all heads`() async throws {
+    @Test func `Responses on the way count towards the limit of all heads`() async throws {
         let server = try server()
         downloader.config.maximumResponseHeaderCount = 5
         let many = await downloadError(downloader, server.url("/a"))
@@ -93,7 +93,7 @@ import WebImage
         #expect(first.redirects.map(\.statusCode) == [307] && second.redirects.isEmpty)
     }
 
-    @Test func `The chain keeps what it was told, in order`() {
+    @Test func `The chain keeps its redirects in order`() {
         var chain = RedirectChain()
         #expect(chain.hops.isEmpty && chain.count == 0)
         for status in [301, 302] {

@@ -15,7 +15,7 @@ import WebImage
 
     init() { downloader = WebImageDownloader(transport: transport) }
 
-    // MARK: What is sent
+    // MARK: Sent requests
 
     @Test func `Method, fields and body arrive at the server`() async throws {
         let server = try LoopbackServer { .response(body: $0.body.reversed()) }
@@ -36,7 +36,7 @@ import WebImage
         #expect(downloader.requestModifier != nil)
     }
 
-    @Test func `A modifier of fields alone takes the body away`() async {
+    @Test func `A modifier that changes only fields removes the body`() async {
         let request = DownloadRequest(url: url, method: "POST", body: Data([1]))
         let modified = await DownloadRequestModifier(headers: ["X": "1"]).modifiedRequest(for: request)
         #expect(modified == DownloadRequest(url: url, headers: ["X": "1"]))
@@ -54,7 +54,7 @@ import WebImage
         #expect(request.header("X-A") == "1" && request.header("X-B") == "2")
     }
 
-    @Test func `The context's modifier is asked in place of the downloader's`() throws {
+    @Test func `The context's modifier replaces the downloader's`() throws {
         downloader.requestModifier = DownloadRequestModifier(headers: ["X-A": "own", "X-B": "own"])
         downloader.start(
             url,
@@ -70,7 +70,7 @@ import WebImage
         #expect(try #require(transport.transfers.last).request.headers["X-A"] == nil)
     }
 
-    @Test func `A modifier sees what would be sent, and all that it changes is`() throws {
+    @Test func `A modifier gets the request to be sent, and only its changes apply`() throws {
         downloader.config.urlCredential = WebImageCredential(user: "u", password: "p")
         let seen = Monitor<DownloadRequest?>(nil)
         downloader.requestModifier = DownloadRequestModifier { request in
@@ -95,7 +95,7 @@ import WebImage
         #expect(sent.headers["Content-Length"] == nil && sent.headers["Transfer-Encoding"] == nil)
     }
 
-    @Test func `The token tells the request as it was sent`() {
+    @Test func `The token has the request as it was sent`() {
         downloader.isSuspended = true
         downloader.requestModifier = DownloadRequestModifier(method: "PUT", headers: ["X": "1"], body: Data([1]))
         let token = downloader.start(url, Recorder())
@@ -103,10 +103,10 @@ import WebImage
         downloader.isSuspended = false
         #expect(token.request?.method == "PUT" && token.request?.body == Data([1]))
         #expect(token.request?.headers["X"] == "1")
-        #expect(downloader.start(url, Recorder()).request == token.request, "also who comes late")
+        #expect(downloader.start(url, Recorder()).request == token.request, "also a late caller")
     }
 
-    @Test func `Another address changes neither who shares nor the picture's key`() async throws {
+    @Test func `Another address changes neither coalescing nor the image's key`() async throws {
         let body = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
         let harness = try EndToEndHarness { $0.path == "/elsewhere" ? .response(body: body) : .response(404) }
         let target = harness.server.url("/elsewhere")
@@ -123,7 +123,7 @@ import WebImage
 
     // MARK: Refusals
 
-    @Test(.timeLimit(.minutes(1))) func `A modifier that says no ends every caller once`() async {
+    @Test(.timeLimit(.minutes(1))) func `A modifier that returns nil ends every caller once`() async {
         downloader.requestModifier = DownloadRequestModifier { _ in nil }
         downloader.isSuspended = true
         let recorders = (0..<3).map { _ in Recorder() }
@@ -137,7 +137,7 @@ import WebImage
         #expect(transport.transfers.isEmpty && downloader.currentDownloadCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `Any number of refusals in a row is no recursion`() async {
+    @Test(.timeLimit(.minutes(1))) func `Any number of refusals in a row does not recurse`() async {
         downloader.requestModifier = DownloadRequestModifier { _ in nil }
         downloader.isSuspended = true
         let recorders = (0..<20_000).map { _ in Recorder() }
@@ -160,7 +160,7 @@ import WebImage
             (DownloadRequest(url: URL(string: "ftp://host/a") ?? testURL("/")), .invalidURL),
             (DownloadRequest(url: URL(string: "http:///a") ?? testURL("/")), .invalidURL),
         ]
-    ) func `What must not be sent is refused`(request: DownloadRequest, code: WebImageError.Code) async {
+    ) func `A forbidden request is refused`(request: DownloadRequest, code: WebImageError.Code) async {
         downloader.requestModifier = DownloadRequestModifier { _ in request }
         let recorder = Recorder()
         downloader.start(url, recorder)
@@ -171,7 +171,7 @@ import WebImage
 
     // MARK: Asynchronous modifiers
 
-    @Test(.timeLimit(.minutes(1))) func `An asynchronous modifier is waited for`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `An asynchronous modifier is awaited`() async throws {
         let (answers, answer) = AsyncStream.makeStream(of: String.self)
         downloader.requestModifier = DownloadRequestModifier(asynchronously: { request in
             var request = request
@@ -189,7 +189,7 @@ import WebImage
         #expect(recorder.data == Data([1]))
     }
 
-    @Test(.timeLimit(.minutes(1))) func `A cancel wins over an asynchronous modifier, which sees it`() async {
+    @Test(.timeLimit(.minutes(1))) func `Cancelling ends the download and cancels an asynchronous modifier`() async {
         let (questions, question) = AsyncStream.makeStream(of: Void.self)
         let (ends, end) = AsyncStream.makeStream(of: Bool.self)
         downloader.requestModifier = DownloadRequestModifier(asynchronously: { request in
@@ -212,7 +212,7 @@ import WebImage
         #expect(transport.transfers.isEmpty && recorder.results.count == 1 && downloader.currentDownloadCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `An asynchronous modifier that says no ends the download`() async {
+    @Test(.timeLimit(.minutes(1))) func `An asynchronous modifier that returns nil ends the download`() async {
         downloader.requestModifier = DownloadRequestModifier(asynchronously: { _ in nil })
         let recorder = Recorder()
         downloader.start(url, recorder)
@@ -222,13 +222,13 @@ import WebImage
 
     // MARK: Retries
 
-    @Test func `The request modifier runs anew for a retry`() {
+    @Test func `The request modifier is called again for a retry`() {
         let harness = RetryHarness()
         let given = Lock<[DownloadRequest]>([])
         harness.downloader.requestModifier = DownloadRequestModifier { request in
             given.withLock { $0.append(request) }
             var request = request
-            // As a token that has expired since the first attempt.
+            // Like a token that has expired since the first attempt.
             request.headers["Authorization"] = "token \(request.attempt)"
             return request
         }
@@ -248,7 +248,7 @@ import WebImage
         #expect(recorder.data == Data([1]) && token.request?.headers["Authorization"] == "token 3")
     }
 
-    @Test(.timeLimit(.minutes(1))) func `A modifier that says no to a retry ends the download`() async {
+    @Test(.timeLimit(.minutes(1))) func `A modifier that returns nil for a retry ends the download`() async {
         let harness = RetryHarness()
         harness.downloader.requestModifier = DownloadRequestModifier { $0.attempt == 1 ? $0 : nil }
         let recorder = Recorder()
@@ -270,7 +270,7 @@ import WebImage
         #expect(transport.transfers.count == 3)
     }
 
-    @Test func `Nothing is held when the download is over`() {
+    @Test func `Nothing is retained when the download is over`() {
         final class Owned: Sendable {}
         weak var owned: Owned?
         var token: WebImageDownloadToken?

@@ -12,7 +12,7 @@ import WebImage
 
     init() { downloader = WebImageDownloader(transport: transport) }
 
-    @Test func `A status that is made good loads`() async throws {
+    @Test func `A status changed to an acceptable one loads`() async throws {
         let body = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
         let harness = try EndToEndHarness { _ in .response(404, body: body) }
         let url = harness.server.url("/a")
@@ -23,7 +23,7 @@ import WebImage
         #expect(try end.results.first?.get().response?.statusCode == 200)
     }
 
-    @Test func `Fields alone do not change the status`() {
+    @Test func `Changing only fields keeps the status`() {
         downloader.responseModifier = DownloadResponseModifier(headers: ["X": "1"])
         let recorder = Recorder()
         let token = downloader.start(testURL("/a"), recorder)
@@ -34,7 +34,7 @@ import WebImage
         #expect(token.response?.headers["X"] == "1", "the token has the response that was looked at")
     }
 
-    @Test func `A modifier that says no is an invalid response`() {
+    @Test func `A modifier that returns nil is an invalid response`() {
         downloader.responseModifier = DownloadResponseModifier { _ in nil }
         let recorders = [Recorder(), Recorder()]
         let tokens = recorders.map { downloader.start(testURL("/a"), $0) }
@@ -47,7 +47,7 @@ import WebImage
         }
     }
 
-    @Test func `The checks see the modified response`() {
+    @Test func `The checks use the modified response`() {
         downloader.config.acceptableContentTypes = ["image/png"]
         downloader.responseModifier = DownloadResponseModifier(headers: ["Content-Type": "image/png"])
         let right = Recorder()
@@ -65,7 +65,7 @@ import WebImage
         #expect(transport.transfers[2].respond(headers: headers)?.code == .invalidDownloadContentType)
     }
 
-    @Test func `A length that a modifier makes up does not make a lost connection`() {
+    @Test func `A length made up by a modifier does not cause a lost connection`() {
         downloader.config.maximumResponseByteCount = 1000
         downloader.responseModifier = DownloadResponseModifier(headers: ["Content-Length": "123456"])
         let recorder = Recorder()
@@ -75,7 +75,7 @@ import WebImage
         #expect(recorder.progress.allSatisfy { $0.expectedByteCount == 2 })
     }
 
-    @Test func `A length that a modifier takes away does not lift the checks`() {
+    @Test func `A length removed by a modifier does not disable the checks`() {
         downloader.config.maximumResponseByteCount = 1000
         downloader.responseModifier = DownloadResponseModifier { response in
             var response = response
@@ -94,7 +94,7 @@ import WebImage
         #expect(recorders.map(\.code) == [.limitExceeded, .networkConnectionLost])
     }
 
-    @Test func `The context's modifier is asked in place of the downloader's`() throws {
+    @Test func `The context's modifier replaces the downloader's`() throws {
         downloader.responseModifier = DownloadResponseModifier { _ in nil }
         let recorder = Recorder()
         let own = DownloadResponseModifier(headers: ["X": "context"])

@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageHTTP
 @testable import WebImageLoading
 
-/// What an answer with `Retry-After` closes, and for whom, in virtual time.
+/// Downloads delayed by a response with `Retry-After`, in virtual time.
 @Suite struct HostAskTests {
     private let harness = RetryHarness(.never, hostBackOff: .default)
 
@@ -28,7 +28,7 @@ import WebImage
         harness.transport.transfers[number].complete([1])
     }
 
-    @Test(arguments: [429, 503]) func `One answer closes its URL and not its host`(status: Int) async {
+    @Test(arguments: [429, 503]) func `One such response delays its URL, but not its host`(status: Int) async {
         ask("/a", status)
         let refused = await harness.refusal(testURL("/a"))
         #expect(refused?.code == .hostUnavailable && refused?.retryAfter == 600)
@@ -38,7 +38,7 @@ import WebImage
         answer("/a")
     }
 
-    @Test func `Three in a row close the host, and an answer between them starts the count again`() async {
+    @Test func `Three in a row delay the host, and another response between them resets the count`() async {
         ask("/a", 429)
         ask("/b", 429)
         answer("/c")
@@ -51,9 +51,8 @@ import WebImage
         #expect(await harness.refusal(testURL("/j"))?.retryAfter == 600)
     }
 
-    @Test func `Under a policy no number of answers closes a host, and none is heeded for longer than a download`()
-        async throws
-    {
+    @Test
+    func `Under a policy hosts are never delayed, and URLs at most for a download's time limit`() async throws {
         var config = WebImageDownloaderConfig()
         config.sourcePolicy = .untrusted
         let (transport, delays) = (CheckingTransport(), ManualDelays())
@@ -80,7 +79,7 @@ import WebImage
         #expect(transport.base.transfers.count == 21)
     }
 
-    @Test func `A redirect's own URL is left alone as well`() async {
+    @Test func `The redirect's own URL is delayed as well`() async {
         harness.downloader.start(testURL("/from"), Recorder())
         let first = harness.transport.transfers[0]
         first.end(first.respond(302, headers: ["Location": "/to"]))
@@ -91,11 +90,11 @@ import WebImage
         answer("/other")
     }
 
-    @Test func `No more than 1024 URLs are remembered, and those go first that may be asked first`() {
+    @Test func `At most 1024 URLs are remembered, and those with the earliest end of the delay are dropped first`() {
         var table = HostTable()
         var outcome = HostReport.Outcome()
         for number in 0..<1100 {
-            // Hosts of their own, so that none is closed.
+            // Different hosts, so that none is delayed.
             let url = hostURL("/a", "h\(number).test")
             outcome.response = HTTPResponse(url: url, statusCode: 429, headers: ["Retry-After": "\(number + 10)"])
             let report = HostReport(url, outcome, wallTime: 0)

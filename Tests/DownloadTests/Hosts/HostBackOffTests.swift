@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageHTTP
 
 extension RetryHarness {
-    /// Downloads that fail one after the other, each with a URL of its own.
+    /// Downloads that fail one after the other, each with its own URL.
     func failures(_ count: Int, of host: String = "example.test", _ code: WebImageError.Code = .cannotConnectToHost) {
         for _ in 0..<count {
             let number = starts
@@ -18,13 +18,13 @@ extension RetryHarness {
         }
     }
 
-    /// The last transfer answers with a status and ends.
+    /// The last transfer responds with a status and ends.
     func answer(_ number: Int, _ status: Int, headers: HTTPHeaders = [:]) {
         let transfer = transport.transfers[number]
         transfer.end(transfer.respond(status, headers: headers))
     }
 
-    /// What a download ends with that is not sent.
+    /// The error of a download that is not sent.
     func refusal(_ url: URL, sourceLocation: SourceLocation = #_sourceLocation) async -> WebImageError? {
         let (recorder, before) = (Recorder(), starts)
         downloader.start(url, recorder)
@@ -36,7 +36,7 @@ extension RetryHarness {
 
 func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host)\(path)") ?? testURL("/") }
 
-/// Hosts that fail are left alone, in virtual time.
+/// Back-off from failing hosts, in virtual time.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct HostBackOffTests {
     private let harness = RetryHarness(.never, hostBackOff: .exact)
     private var transfers: [FakeTransport.Transfer] { harness.transport.transfers }
@@ -57,7 +57,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(await harness.refusal(testURL("/x"))?.retryAfter == 0.25)
     }
 
-    @Test func `Thousands of downloads that fail at once keep nobody waiting for the lock, and all fail`() async {
+    @Test func `Thousands of downloads that fail at once do not hold the lock long, and all fail`() async {
         harness.failures(3)
         let (downloader, before) = (harness.downloader, harness.starts)
         downloader.isSuspended = true
@@ -66,7 +66,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
             downloader.start(testURL("/many/\(number)"), recorder)
             return recorder
         }
-        // Each hold of the lock takes only so many.
+        // Each time the lock is held for only so many.
         let turns = downloader.core.state.withLock { state in
             state.isSuspended = false
             return downloader.core.takeStarts(&state)
@@ -87,7 +87,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(await harness.refusal(testURL("/x"))?.code == .hostUnavailable)
     }
 
-    @Test(arguments: [502, 503, 504]) func `Statuses of a host that does not do its work count`(status: Int) async {
+    @Test(arguments: [502, 503, 504]) func `Server error statuses count as failures`(status: Int) async {
         for number in 0..<3 {
             harness.downloader.start(testURL("/\(number)"), Recorder())
             harness.answer(number, status)
@@ -95,7 +95,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(await harness.refusal(testURL("/x"))?.code == .hostUnavailable)
     }
 
-    @Test func `Any other answer starts the count anew`() {
+    @Test func `Any other response resets the count`() {
         for round in 0..<4 {
             harness.failures(2)
             harness.downloader.start(testURL("/round\(round)"), Recorder())
@@ -104,7 +104,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
             case 1: harness.answer(harness.starts - 1, 500)
             case 2: transfers[harness.starts - 1].complete([1])
             default:
-                // The first byte of a body is an answer, before the end.
+                // The first byte of a body is a response, before the end.
                 transfers[harness.starts - 1].respond(headers: ["Content-Length": "9"])
                 transfers[harness.starts - 1].send([1])
             }
@@ -113,7 +113,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(harness.starts == 14, "never three in a row")
     }
 
-    @Test func `What does not tell anything about the host neither counts nor starts anew`() async {
+    @Test func `Events that are not about the host neither count nor reset the count`() async {
         harness.failures(2)
         harness.failures(20, .transportFailed)
         harness.failures(1)
@@ -121,7 +121,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(await harness.refusal(testURL("/x"))?.code == .hostUnavailable)
     }
 
-    @Test func `Cancelled downloads tell nothing, even when they fail`() {
+    @Test func `Cancelled downloads do not count, even when they fail`() {
         for number in 0..<5 {
             let token = harness.downloader.start(testURL("/\(number)"), Recorder())
             token.cancel()
@@ -131,7 +131,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(harness.starts == 6)
     }
 
-    @Test func `After ten minutes nothing is left of a host that is not asked any more`() {
+    @Test func `After ten minutes an unused host is forgotten`() {
         harness.failures(1)
         harness.delays.clock.advance(601)
         harness.downloader.start(hostURL("/a", "other.test"), Recorder())
@@ -139,7 +139,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(harness.downloader.core.state.withLock { $0.hosts.isEmpty })
     }
 
-    @Test func `Transfers under way go on, and the first answer to one lets all in`() async {
+    @Test func `Running transfers continue, and the first response to one ends the back-off`() async {
         let recorder = Recorder()
         harness.downloader.start(testURL("/slow"), recorder)
         harness.failures(3)
@@ -151,7 +151,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(harness.starts == 5)
     }
 
-    @Test func `When the time is over one finds out, the others wait for it and follow`() {
+    @Test func `When the back-off is over one download probes the host, and the others wait for it`() {
         harness.failures(3)
         harness.delays.advance(1)
         let recorders = (0..<4).map { _ in Recorder() }
@@ -160,7 +160,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         let statistics = harness.downloader.statistics
         #expect(statistics.running == 1 && statistics.waiting == 0 && statistics.waitingForRetry == 3)
         transfers[3].respond(headers: ["Content-Length": "2"])
-        #expect(harness.starts == 4, "a head alone may still be followed by nothing")
+        #expect(harness.starts == 4, "after a head the body may still be missing")
         transfers[3].send([1])
         #expect(harness.starts == 7, "the first byte is enough")
         transfers[3].send([2])
@@ -170,7 +170,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(recorders.allSatisfy { $0.results.count == 1 })
     }
 
-    @Test func `When that fails, the others fail with it, and the time is twice as long`() async {
+    @Test func `If the probe fails, the waiting downloads fail, and the back-off doubles`() async {
         harness.failures(3)
         harness.delays.advance(1)
         let (probe, waiting) = (Recorder(), Recorder())
@@ -186,7 +186,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(await harness.refusal(testURL("/x"))?.retryAfter == 4)
     }
 
-    @Test func `When the one that finds out is given up, the next takes its place`() {
+    @Test func `When the probing download is cancelled, the next takes its place`() {
         harness.failures(3)
         harness.delays.advance(1)
         let token = harness.downloader.start(testURL("/probe"), Recorder())
@@ -201,7 +201,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(last.data == Data([1]) && harness.downloader.currentDownloadCount == 0)
     }
 
-    @Test func `One that ends without telling anything leaves it to the next, too`() {
+    @Test func `When a probe ends without a verdict, the next takes its place`() {
         harness.failures(3)
         harness.delays.advance(1)
         harness.downloader.start(testURL("/probe"), Recorder())
@@ -210,7 +210,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(harness.starts == 5)
     }
 
-    @Test func `Callers join a download that waits for another, and its priority counts afterwards`() {
+    @Test func `Callers join a download that waits for a probe, and its priority counts afterwards`() {
         harness.downloader.config.maxConcurrentDownloads = 2
         harness.failures(3)
         harness.delays.advance(1)
@@ -226,7 +226,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(first.data == Data([7]) && second.data == Data([7]) && harness.starts == 6)
     }
 
-    @Test func `In a long queue those for the host fail when their turn comes, and the others are sent`() async {
+    @Test func `In a long queue downloads for the host fail when their turn comes, and the others are sent`() async {
         harness.downloader.config.maxConcurrentDownloads = 1
         let queued = (0..<1000).map { _ in Recorder() }
         for (number, recorder) in queued.enumerated() { harness.downloader.start(testURL("/q\(number)"), recorder) }
@@ -243,7 +243,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(queued.allSatisfy { $0.results.count == 1 } && harness.downloader.currentDownloadCount == 0)
     }
 
-    @Test func `Cancelling all ends those that wait for another, and nothing is left of it`() {
+    @Test func `Cancelling all ends downloads that wait for a probe, and releases everything`() {
         harness.failures(3)
         harness.delays.advance(1)
         let recorders = (0..<3).map { _ in Recorder() }
@@ -254,7 +254,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         #expect(harness.starts == 5, "another may find out")
     }
 
-    @Test func `A change of the policy forgets what is known, and never leaves no host alone`() async {
+    @Test func `A change of the policy resets the state, and never disables the back-off`() async {
         harness.failures(3)
         #expect(await harness.refusal(testURL("/x")) != nil)
         harness.downloader.config.hostBackOff = .never
@@ -267,17 +267,17 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         harness.downloader.start(testURL("/waiting"), Recorder())
         #expect(harness.starts == 27)
         harness.downloader.config.hostBackOff = .default
-        #expect(harness.starts == 28, "who waited goes on")
+        #expect(harness.starts == 28, "waiting downloads continue")
     }
 
-    @Test func `By default it takes eight failures`() async {
+    @Test func `By default eight failures start the back-off`() async {
         let harness = RetryHarness(.never, hostBackOff: .default)
         harness.failures(8)
         let error = await harness.refusal(testURL("/x"))
         #expect(error?.code == .hostUnavailable && error?.retryAfter == 0.75, "half of the time is chance")
     }
 
-    @Test func `Observers and statistics count a download that was refused as one that failed`() async {
+    @Test func `Observers and statistics count a refused download as a failed one`() async {
         let log = Lock<[String]>([])
         harness.failures(3)
         let observation = harness.downloader.observe(on: .inline) { event in
@@ -294,7 +294,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         observation.cancel()
     }
 
-    @Test func `A downloader that is invalidated retires after those that wait for another`() {
+    @Test func `An invalidated downloader finishes after downloads that wait for a probe`() {
         harness.failures(3)
         harness.delays.advance(1)
         harness.downloader.start(testURL("/probe"), Recorder())

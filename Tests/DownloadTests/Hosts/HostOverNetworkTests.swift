@@ -8,7 +8,7 @@ import WebImage
 
 @testable import WebImageLoading
 
-/// Hosts that are left alone, over real sockets.
+/// Back-off from hosts, over real sockets.
 @Suite(.timeLimit(.minutes(1))) struct HostOverNetworkTests {
     private func downloader() -> WebImageDownloader {
         var config = WebImageDownloaderConfig()
@@ -17,7 +17,7 @@ import WebImage
         return WebImageDownloader(config: config)
     }
 
-    @Test func `A server that breaks every connection is not asked any more, and its neighbour is`() async throws {
+    @Test func `A server that breaks every connection is not asked any more, and another port is`() async throws {
         let broken = try LoopbackServer { _ in .closeWithoutAnswer }
         let healthy = try LoopbackServer { _ in .response(body: [1]) }
         let downloader = downloader()
@@ -32,7 +32,7 @@ import WebImage
         #expect(await downloadError(downloader, healthy.url("/a")) == nil)
     }
 
-    @Test func `A port where nobody listens is left alone, too`() async throws {
+    @Test func `A port without a listener starts the back-off, too`() async throws {
         let port = try ReservedPort()
         let downloader = downloader()
         let url = try #require(URL(string: "http://127.0.0.1:\(port.port)/a"))
@@ -41,7 +41,7 @@ import WebImage
         #expect(!downloader.shouldBlockFailedURL(url, error: WebImageError(.hostUnavailable, "")))
     }
 
-    @Test func `A server that recovers is found out about by one request`() async throws {
+    @Test func `A recovering server is probed by one request`() async throws {
         let isBroken = Lock(true)
         let server = try LoopbackServer { _ in isBroken.withLock { $0 } ? .response(502) : .response(body: [1]) }
         let downloader = downloader()
@@ -52,16 +52,14 @@ import WebImage
         downloader.config.retryPolicy.retryableStatusCodes = []
         for _ in 0..<3 { #expect(await downloadError(downloader, server.url("/a"))?.statusCode == 502) }
         isBroken.withLock { $0 = false }
-        // It waits until the host may be asked, and all that wait with it follow.
+        // It waits until the host may be asked, and the downloads that wait for it follow.
         let recorders = (0..<5).map { _ in Recorder() }
         for (number, recorder) in recorders.enumerated() { downloader.start(server.url("/\(number)"), recorder) }
         for recorder in recorders { await recorder.end() }
         #expect(recorders.allSatisfy { $0.data == Data([1]) } && server.requestCount() == 8)
     }
 
-    @Test func `A server that asks for time gets it for the URL, and once it has asked three times from all downloads`()
-        async throws
-    {
+    @Test func `Retry-After delays the URL, and after three responses all downloads from the host`() async throws {
         let server = try LoopbackServer { _ in .response(429, headers: [("Retry-After", "3600")]) }
         let downloader = downloader()
         for (number, path) in ["/a", "/b", "/c"].enumerated() {
@@ -76,7 +74,7 @@ import WebImage
         #expect(server.requestCount() == 3)
     }
 
-    @Test func `A manager does not remember a picture as failed whose host is left alone`() async throws {
+    @Test func `A manager does not remember an image as failed because of a host's back-off`() async throws {
         let server = try LoopbackServer { _ in .closeWithoutAnswer }
         let manager = WebImageManager(cache: FakeCache(), loader: downloader(), pipeline: Pipeline())
         let url = server.url("/a.jpg")

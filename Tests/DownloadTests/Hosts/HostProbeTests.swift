@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageHTTP
 @testable import WebImageLoading
 
-/// Downloads with request modifiers that find out about a host: whoever is given up meanwhile does not keep the others waiting.
+/// Downloads with request modifiers that probe a host: cancelling one does not block the others.
 @Suite struct HostProbeTests {
     private let harness: RetryHarness
     private var core: DownloaderCore { harness.downloader.core }
@@ -33,7 +33,7 @@ import WebImage
     /// The transfer of the only download.
     private func onlyTransfer() -> DownloadTransfer? { core.state.withLock { $0.records.values.first?.transfer } }
 
-    @Test func `A request whose download was given up is not the one that others wait for`() throws {
+    @Test func `A request whose download was cancelled is not the probe`() throws {
         harness.failures(1)
         harness.delays.clock.advance(1)
         let gate = Gate()
@@ -41,7 +41,7 @@ import WebImage
         let token = harness.downloader.start(testURL("/slow"), Recorder(), context: context(gate))
         let record = try #require(onlyTransfer()?.record)
         token.cancel()
-        // The modifier is done just now, and looks whether the host may be asked.
+        // The modifier is done just now, and checks whether the host may be asked.
         #expect(core.refusal(of: testURL("/slow"), by: record) == nil)
         let next = Recorder()
         harness.downloader.start(testURL("/next"), next)
@@ -50,7 +50,7 @@ import WebImage
         #expect(next.data == Data([1]))
     }
 
-    @Test func `A request that is waited for is the one that others wait for, until it is given up`() throws {
+    @Test func `A request with a pending modifier is the probe until it is cancelled`() throws {
         harness.failures(1)
         harness.delays.clock.advance(1)
         let gate = Gate()
@@ -64,7 +64,7 @@ import WebImage
         #expect(harness.starts == 2)
     }
 
-    @Test func `All are over before the first caller hears of it`() throws {
+    @Test func `All have ended before the first caller is notified`() throws {
         let (gate, states) = (Gate(), Lock<[Bool]>([]))
         defer { gate.open() }
         let other = Lock<DownloadTransfer?>(nil)
@@ -85,7 +85,7 @@ import WebImage
         #expect(states.withLock { $0 } == [true])
     }
 
-    @Test func `One that takes too long is not waited for for ever`() {
+    @Test func `Waiting for a slow probe is limited`() {
         harness.failures(1)
         harness.delays.advance(1)
         harness.downloader.start(testURL("/stuck"), Recorder())

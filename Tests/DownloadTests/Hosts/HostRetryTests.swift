@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Hosts that ask to be left alone, further attempts, hooks and redirects, in virtual time.
+/// `Retry-After`, retries, hooks and redirects, in virtual time.
 @Suite(.tags(.threadSanitizer)) struct HostRetryTests {
     private let harness = RetryHarness(.never, hostBackOff: .exact)
     private var transfers: [FakeTransport.Transfer] { harness.transport.transfers }
@@ -21,7 +21,7 @@ import WebImage
 
     // MARK: Retry-After
 
-    @Test(arguments: [429, 503]) func `A host that asks is left alone by other downloads, too`(status: Int) async {
+    @Test(arguments: [429, 503]) func `Retry-After of a host delays other downloads, too`(status: Int) async {
         let asked = ask(status, "10")
         #expect(asked.error?.statusCode == status && asked.error?.retryAfter == 10)
         let refused = await harness.refusal(testURL("/x"))
@@ -32,21 +32,21 @@ import WebImage
         harness.delays.advance(10)
         harness.downloader.start(testURL("/x"), Recorder())
         harness.downloader.start(testURL("/y"), Recorder())
-        #expect(harness.starts == 4, "nobody has to find out first")
+        #expect(harness.starts == 4, "no probe is needed")
     }
 
-    @Test func `A date will do`() async {
+    @Test func `Retry-After may be a date`() async {
         // The clock of the tests shows Tue, 14 Nov 2023 22:13:20.
         #expect(ask(503, "Tue, 14 Nov 2023 22:13:50 GMT").error?.retryAfter == 30)
         #expect(await harness.refusal(testURL("/x"))?.retryAfter == 30)
     }
 
-    @Test func `No host is left alone for more than ten minutes because it asks`() async {
-        #expect(ask(429, "86400").error?.retryAfter == 86_400, "the error tells what the server said")
+    @Test func `Retry-After delays a host by at most ten minutes`() async {
+        #expect(ask(429, "86400").error?.retryAfter == 86_400, "the error has the server's response")
         #expect(await harness.refusal(testURL("/x"))?.retryAfter == 600)
     }
 
-    @Test func `What would start waits up to two seconds, and others use the place`() {
+    @Test func `A download that would start waits up to two seconds, and others use the slot`() {
         harness.downloader.config.maxConcurrentDownloads = 1
         _ = ask(429, "2")
         let (waiting, other) = (Recorder(), Recorder())
@@ -63,7 +63,7 @@ import WebImage
         #expect(metrics?.attemptCount == 1 && metrics?.waitedForRetry == 0, "no attempt has failed")
     }
 
-    @Test func `Whoever waits can leave, and takes the timer along`() {
+    @Test func `A waiting download can be cancelled, and its timer is released`() {
         _ = ask(429, "1")
         let recorder = Recorder()
         let token = harness.downloader.start(testURL("/waiting"), recorder)
@@ -76,13 +76,13 @@ import WebImage
         #expect(harness.starts == 1)
     }
 
-    @Test func `Other statuses with the field close nothing`() {
+    @Test func `The field has no effect with other statuses`() {
         #expect(ask(500, "10").error?.retryAfter == nil)
         #expect(ask(413, "10").error?.statusCode == 413)
         #expect(harness.starts == 2)
     }
 
-    @Test func `The field of a response that is accepted counts as well`() async {
+    @Test func `Retry-After of an accepted response counts, too`() async {
         harness.downloader.config.acceptableStatusCodes = nil
         harness.downloader.start(testURL("/a"), Recorder())
         transfers[0].respond(503, headers: ["Retry-After": "9", "Content-Length": "2"])
@@ -91,9 +91,9 @@ import WebImage
         #expect(await harness.refusal(testURL("/x"))?.retryAfter == 9)
     }
 
-    // MARK: Further attempts
+    // MARK: Retries
 
-    @Test func `The download that was asked to wait goes on when it was told, and the others with it`() {
+    @Test func `The delayed download continues at its time, and the others with it`() {
         harness.downloader.config.retryPolicy = .exact
         let (first, second) = (ask(503, "4"), Recorder())
         harness.downloader.start(testURL("/second"), second)
@@ -105,7 +105,7 @@ import WebImage
         #expect(first.data != nil && second.data != nil)
     }
 
-    @Test func `A download with further attempts waits until its host may be asked`() async {
+    @Test func `A download with retries waits until its host may be asked`() async {
         harness.failures(3)
         harness.downloader.config.retryPolicy = .exact
         let recorder = Recorder()
@@ -125,7 +125,7 @@ import WebImage
         observation.cancel()
     }
 
-    @Test func `Further attempts that are refused come to an end`() async {
+    @Test func `Refused retries come to an end`() async {
         harness.failures(3)
         harness.downloader.config.retryPolicy = .exact
         var hasty = DownloadRetryPolicy.exact
@@ -146,7 +146,7 @@ import WebImage
 
     // MARK: Hooks and redirects
 
-    @Test func `With a modifier the host counts that it sends the request to`() async {
+    @Test func `With a modifier the host of the modified request counts`() async {
         harness.failures(3)
         let mirror = DownloadRequestModifier { request in
             var request = request
@@ -172,7 +172,7 @@ import WebImage
         #expect(harness.starts == 8)
     }
 
-    @Test func `A host that only sends requests elsewhere does well, and the other's failures are the other's`() async {
+    @Test func `A host that only redirects counts as working, and failures belong to the redirect's host`() async {
         for round in 0..<3 {
             harness.downloader.start(testURL("/\(round)"), Recorder())
             let first = transfers[round * 2]
@@ -184,7 +184,7 @@ import WebImage
         #expect(harness.starts == 7)
     }
 
-    @Test func `Random failures, waits and cancels on many threads end every caller once`() async {
+    @Test func `Random failures, waits and cancellations on many threads end every caller once`() async {
         let harness = RetryHarness(.exact, hostBackOff: .exact)
         let (downloader, transport, delays) = (harness.downloader, harness.transport, harness.delays)
         let recorders = (0..<3000).map { _ in Recorder() }

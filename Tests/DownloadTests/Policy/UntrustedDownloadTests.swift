@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageCodecs
 @testable import WebImageHTTP
 
-/// What a stranger's server may do, and how it ends. The servers are reached through an exception.
+/// Hostile servers under the policy for untrusted sources. The servers are reached through an exception.
 @Suite(.timeLimit(.minutes(2))) struct UntrustedDownloadTests {
     private func error(
         _ response: LoopbackResponse,
@@ -22,9 +22,9 @@ import WebImage
         return await downloadError(WebImageDownloader(policy, change: config), server.url("/a.jpg"))
     }
 
-    // MARK: Decoding and telling
+    // MARK: Decoding and header events
 
-    @Test func `A downloader decodes isolated formats in a process of their own, as managers do`() async throws {
+    @Test func `A downloader decodes isolated formats in a separate process, as managers do`() async throws {
         let coder = PlainCoder()
         let body = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
         let server = try LoopbackServer { _ in .response(body: body) }
@@ -42,7 +42,7 @@ import WebImage
         #expect(coder.decodes.isEmpty && server.requestCount() == 2)
     }
 
-    @Test func `A document that comes byte by byte is looked at a few times, not with each byte`() async throws {
+    @Test func `A document that arrives byte by byte is examined a few times, not with each byte`() async throws {
         let transport = CheckingTransport()
         let downloader = WebImageDownloader(config: .init(), transport: transport)
         downloader.config.sourcePolicy = .untrusted
@@ -58,7 +58,7 @@ import WebImage
             sent += 1
         }
         #expect(refusal?.code == .badImageData && sent == 64 << 10)
-        // With each byte, two thousand million of them would be looked at.
+        // With each byte, two thousand million of them would be examined.
         #expect(ContinuousClock.now - start < .seconds(20))
         transfer.end(refusal)
     }
@@ -90,7 +90,7 @@ import WebImage
         #expect(try await error(.redirect(to: location))?.code == .badRedirect)
     }
 
-    @Test func `A chain of redirects is looked at step by step`() async throws {
+    @Test func `A chain of redirects is checked step by step`() async throws {
         let inner = try LoopbackServer { _ in .response(body: [1]) }
         let port = inner.port
         let server = try LoopbackServer { request in
@@ -106,7 +106,7 @@ import WebImage
         #expect(server.requests.map(\.path) == ["/1", "/2", "/3"] && inner.connectionCount == 0)
     }
 
-    @Test func `A name of a redirect is checked where it is found`() async throws {
+    @Test func `A redirect's host name is checked when it is resolved`() async throws {
         let inner = try LoopbackServer(address: 0x7F00_0002) { _ in .response(body: [1]) }
         let target = "http://img.example.com:\(inner.port)/b"
         let server = try LoopbackServer { _ in .redirect(to: target) }
@@ -122,7 +122,7 @@ import WebImage
     }
 
     @Test func `Redirects within the exception are followed, five of them`() async throws {
-        let body = try smallPicture()
+        let body = try smallImageData()
         let server = try LoopbackServer { request in
             let number = Int(request.path.dropFirst()) ?? 0
             return number == 0 ? .response(body: body) : .redirect(to: "/\(number - 1)")
@@ -132,7 +132,7 @@ import WebImage
         #expect(await downloadError(downloader, server.url("/6"))?.code == .badRedirect)
     }
 
-    @Test func `A modifier cannot lead where the policy does not`() async throws {
+    @Test func `A modifier cannot change the URL to one that the policy forbids`() async throws {
         let inner = try LoopbackServer { _ in .response(body: [1]) }
         let server = try LoopbackServer { _ in .response(body: [1]) }
         let target = inner.url("/b")
@@ -149,7 +149,7 @@ import WebImage
     // MARK: Bodies
 
     @Test(arguments: ["<!DOCTYPE html><html>", "{\"password\": \"x\"}", "root:x:0:0:root:/root:/bin/bash\n"])
-    func `A body that is no picture is cut off at its first bytes`(start: String) async throws {
+    func `A body that is not an image is cut off at its first bytes`(start: String) async throws {
         let sent = Monitor(0)
         let block = Array(start.utf8) + [UInt8](repeating: 0x20, count: 64 << 10)
         let server = try LoopbackServer { _ in
@@ -162,12 +162,12 @@ import WebImage
         let error = await downloadError(WebImageDownloader(try .allowing(server)), server.url("/a.jpg"))
         #expect(error?.code == .badImageData)
         #expect(await server.wait { _, open in open == 0 })
-        // What the system's own buffers hold, and nothing like the whole.
+        // The system's own buffers, far less than the whole.
         #expect(sent.withLock { $0 } < 16 << 20)
     }
 
-    @Test func `Bytes decide what a body is, not what the server calls it`() async throws {
-        let body = try smallPicture()
+    @Test func `The bytes decide the type of a body, not the Content-Type`() async throws {
+        let body = try smallImageData()
         #expect(try await error(.response(headers: [("Content-Type", "text/html")], body: body)) == nil)
         let html = Array("<html>".utf8)
         #expect(
@@ -177,8 +177,8 @@ import WebImage
         #expect(try await error(.response(body: body)) { $0.formats = [.png] }?.code == .unsupportedFormat)
     }
 
-    @Test func `An encrypted body is looked at once it is decrypted`() async throws {
-        let body = try smallPicture()
+    @Test func `An encrypted body is checked once it is decrypted`() async throws {
+        let body = try smallImageData()
         let server = try LoopbackServer { .response(body: $0.path == "/a" ? body.map { $0 ^ 0x5A } : [1, 2, 3]) }
         let downloader = WebImageDownloader(try .allowing(server))
         downloader.decryptor = DownloadDecryptor { data, _ in Data(data.map { $0 ^ 0x5A }) }
@@ -186,8 +186,8 @@ import WebImage
         #expect(await downloadError(downloader, server.url("/b"))?.code == .badImageData)
     }
 
-    @Test func `A body without end stops at the limit`() async throws {
-        let start = try smallPicture()
+    @Test func `An endless body stops at the limit`() async throws {
+        let start = try smallImageData()
         let block = [UInt8](repeating: 7, count: 64 << 10)
         let error = try await error(
             .script { _, connection in
@@ -200,12 +200,12 @@ import WebImage
         #expect(error?.limit?.name == "maximumResponseByteCount" && (error?.limit?.required ?? 0) < 3 << 20)
     }
 
-    @Test func `A body announced over the limit is not received`() async throws {
+    @Test func `A body announced above the limit is not received`() async throws {
         let error = try await error(.response(body: pattern(2000))) { $0.maximumByteCount = 1000 }
         #expect(error?.limit == .init(name: "maximumResponseByteCount", allowed: 1000, required: 2000))
     }
 
-    @Test func `Nothing is unpacked: neither asked for nor done`() async throws {
+    @Test func `Content codings are neither requested nor decoded`() async throws {
         let bomb = gzipOfZeros(megabytes: 16)
         let server = try LoopbackServer { request in
             .response(headers: [(request.query, "gzip")], body: bomb)
@@ -217,8 +217,8 @@ import WebImage
         #expect(server.requests.allSatisfy { $0.header("Accept-Encoding") == "identity" && $0.header("TE") == nil })
     }
 
-    @Test func `Two ways of telling a body's length are refused`() async throws {
-        let body = try smallPicture()
+    @Test func `A body with two different lengths is refused`() async throws {
+        let body = try smallImageData()
         let error = try await error(
             .script { _, connection in
                 connection.sendHead(200, [("Transfer-Encoding", "chunked"), ("Content-Length", "\(body.count)")])
@@ -228,20 +228,20 @@ import WebImage
         #expect(error?.code == .transportFailed && error?.message.contains("both") == true)
     }
 
-    @Test func `A body without a head is none`() async throws {
-        let body = try smallPicture()
+    @Test func `A body without a head is an error`() async throws {
+        let body = try smallImageData()
         #expect(try await error(.raw(body))?.code == .transportFailed)
     }
 
-    @Test func `Lengths that lie are lost connections`() async throws {
-        let body = try smallPicture()
+    @Test func `False lengths are lost connections`() async throws {
+        let body = try smallImageData()
         #expect(try await error(.truncated(body, declared: body.count + 10))?.code == .networkConnectionLost)
         #expect(try await error(.truncatedChunked(body))?.code == .networkConnectionLost)
     }
 
     // MARK: Heads
 
-    @Test func `Heads are bounded in bytes and number, trailers too`() async throws {
+    @Test func `Heads are limited in bytes and number, trailers too`() async throws {
         #expect(try await error(.manyHeaders(150, bytes: 10))?.limit?.name == "maximumResponseHeaderCount")
         #expect(try await error(.manyHeaders(60, bytes: 2000))?.limit?.name == "maximumResponseHeaderByteCount")
         let endless = try await error(
@@ -252,7 +252,7 @@ import WebImage
             }
         )
         #expect(endless?.code == .limitExceeded)
-        let body = try smallPicture()
+        let body = try smallImageData()
         let trailers = try await error(
             .script { _, connection in
                 connection.sendHead(200, [("Transfer-Encoding", "chunked")])
@@ -266,8 +266,8 @@ import WebImage
     }
 
     @Test(arguments: ["in one", "in each"])
-    func `Extensions of chunks are bounded in bytes`(place: String) async throws {
-        let body = try smallPicture()
+    func `Chunk extensions are limited in bytes`(place: String) async throws {
+        let body = try smallImageData()
         let error = try await error(
             .script { _, connection in
                 connection.sendHead(200, [("Transfer-Encoding", "chunked")])
@@ -284,11 +284,12 @@ import WebImage
         )
         let limit = try #require(error?.limit)
         #expect(error?.code == .limitExceeded && limit.name == "bytes that frame a body")
-        // What libcurl reads at a time, twice. What a server gets rid of says nothing: the system may keep 32 MiB on the way.
+        // Twice the size of libcurl's reads. The bytes that a server has sent show nothing: the system may buffer 32
+        // MiB.
         #expect(limit.required - limit.allowed <= 2 * 256 << 10)
     }
 
-    @Test func `Chunks of a byte each are as good as others`() async throws {
+    @Test func `Chunks of a byte each are allowed`() async throws {
         let body = [UInt8](try Fixtures.data("JPEG/icc-long.jpg"))
         let error = try await error(
             .script { _, connection in
@@ -302,9 +303,9 @@ import WebImage
 
     // MARK: Time
 
-    /// A picture's first bytes, and then some 500 a second, for about a second.
+    /// An image's first bytes, and then some 500 a second, for about a second.
     private func drip() throws -> LoopbackResponse {
-        let start = Array(try smallPicture().prefix(40))
+        let start = Array(try smallImageData().prefix(40))
         return .script { _, connection in
             connection.sendHead(200, [("Content-Length", "\(start.count + 500)")])
             connection.send(start)
@@ -318,22 +319,22 @@ import WebImage
         }
     }
 
-    @Test func `A server that drips faster than others may is given up`() async throws {
+    @Test func `A server slower than the policy's minimum speed is aborted`() async throws {
         let error = try await error(try drip(), config: { $0.downloadTimeout = 0.4 })
         #expect(error?.code == .timedOut && error?.message.contains("1000 bytes per second") == true)
-        // It is the policy that minds: of the config it is fast enough.
+        // The policy requires it: for the configuration it is fast enough.
         #expect(try await self.error(try drip(), { $0.minimumBytesPerSecond = 0 }) { $0.downloadTimeout = 0.4 } == nil)
     }
 
-    @Test func `A download has its time, however it is spent`() async throws {
+    @Test func `A download's time limit holds, however the time is spent`() async throws {
         let never = Gate()
         let error = try await error(.delayed(never, then: .response(body: [1]))) { $0.maximumDuration = 0.3 }
         #expect(error?.code == .timedOut && error?.message.contains("longer than 0.3 s") == true)
         never.open()
     }
 
-    @Test func `Redirects each of which is in time are not, together`() async throws {
-        let body = try smallPicture()
+    @Test func `Redirects that are each in time exceed the limit together`() async throws {
+        let body = try smallImageData()
         let pace = Monitor(0.3)
         let server = try LoopbackServer { request in
             let number = Int(request.path.dropFirst()) ?? 0
@@ -347,10 +348,10 @@ import WebImage
         #expect(server.requestCount() < 6)
     }
 
-    // MARK: Rights
+    // MARK: Credentials
 
-    @Test func `There are no cookies, no passwords and no certificates of strangers`() async throws {
-        let body = try smallPicture()
+    @Test func `Cookies, passwords and untrusted certificates are not used`() async throws {
+        let body = try smallImageData()
         let server = try LoopbackServer { request in
             request.path == "/secret" && request.header("Authorization") == nil
                 ? .response(401, headers: [("WWW-Authenticate", "Basic realm=\"r\"")])
@@ -368,8 +369,8 @@ import WebImage
     }
 
     @Test(.enabled(if: NginxServer.isInstalled))
-    func `A certificate that is not trusted is refused, whatever the options say`() async throws {
-        let server = try await NginxServer(files: ["a.jpg": try smallPicture()])
+    func `An untrusted certificate is refused, whatever the options say`() async throws {
+        let server = try await NginxServer(files: ["a.jpg": try smallImageData()])
         let url = server.url("/a.jpg", scheme: "https")
         let port = try #require(url.port)
         let downloader = WebImageDownloader(try .allowing("\(url.host() ?? ""):\(port)"))
@@ -379,7 +380,7 @@ import WebImage
         #expect(await downloadError(downloader, url) == nil, "the operator's own authorities hold")
     }
 
-    @Test func `A field that would write others is refused, in a URL too`() async throws {
+    @Test func `A field that would inject others is refused, in a URL too`() async throws {
         let server = try LoopbackServer { _ in .response(body: [1]) }
         let downloader = WebImageDownloader(try .allowing(server))
         let recorder = Recorder()

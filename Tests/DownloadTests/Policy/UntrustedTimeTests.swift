@@ -9,9 +9,9 @@ import WebImage
 @testable import WebImageHTTP
 @testable import WebImageLoading
 
-/// What attempts of one download have together under a policy, in virtual time.
+/// The time limit of all attempts of one download under a policy, in virtual time.
 @Suite struct UntrustedTimeTests {
-    /// A downloader in virtual time that tries again after 1, 2 and 4 seconds.
+    /// A downloader in virtual time that retries after 1, 2 and 4 seconds.
     private struct Harness {
         let transport = CheckingTransport()
         let delays = ManualDelays()
@@ -53,7 +53,7 @@ import WebImage
         return policy
     }
 
-    @Test func `All attempts and the waits between have the time of one`() throws {
+    @Test func `All attempts and the waits between them share one time limit`() throws {
         let harness = Harness(policy(seconds: 10))
         try harness.start()
         #expect(harness.transfers[0].request.totalTimeout == 10)
@@ -68,7 +68,7 @@ import WebImage
         #expect(harness.transfers.count == 2 && harness.delays.count == 0)
     }
 
-    @Test func `A redirect of a further attempt has what is left`() throws {
+    @Test func `A redirect of a retry has the remaining time`() throws {
         let harness = Harness(policy(seconds: 10))
         try harness.start()
         harness.delays.advance(2)
@@ -85,7 +85,7 @@ import WebImage
         #expect(harness.recorder.error?.message.contains("10.0 s") == true)
     }
 
-    @Test func `Sources that are trusted count each attempt anew`() throws {
+    @Test func `For trusted sources each attempt has its own time limit`() throws {
         let harness = Harness(.trusted) { $0.totalTimeout = 10 }
         try harness.start()
         harness.delays.advance(9)
@@ -95,12 +95,12 @@ import WebImage
     }
 
     @Test(arguments: [SourcePolicy.untrusted, .trusted])
-    func `Under a policy an attempt begins with nothing of the one before`(policy: SourcePolicy) throws {
+    func `Under a policy an attempt does not resume the one before`(policy: SourcePolicy) throws {
         let harness = Harness(policy)
         try harness.start()
         let fields: HTTPHeaders = ["Content-Length": "100000", "ETag": "\"a\"", "Accept-Ranges": "bytes"]
         #expect(harness.transfers[0].respond(headers: fields) == nil)
-        var body = try smallPicture()
+        var body = try smallImageData()
         body += [UInt8](repeating: 7, count: 90_000 - body.count)
         #expect(harness.transfers[0].send(body) == nil)
         harness.fail(0)
@@ -110,7 +110,7 @@ import WebImage
         #expect((second.headers["If-Range"] == nil) == !policy.isTrusted)
     }
 
-    @Test func `Neither connecting nor silence takes longer than the whole may`() throws {
+    @Test func `Timeouts for connecting and silence are not longer than the total limit`() throws {
         let harness = Harness(policy(seconds: 5)) { config in
             (config.connectTimeout, config.downloadTimeout) = (3600, 3600)
         }
@@ -123,7 +123,7 @@ import WebImage
         #expect(unlimited.transfers[0].request.totalTimeout == 0)
     }
 
-    @Test func `The policy's least speed holds where the config's is lower`() throws {
+    @Test func `The policy's minimum speed replaces a lower one of the configuration`() throws {
         for (own, expected) in [(0, 1000), (100, 1000), (5000, 5000)] {
             let harness = Harness(.untrusted) { $0.minimumBytesPerSecond = own }
             try harness.start()
@@ -133,7 +133,7 @@ import WebImage
 
     // MARK: Heads
 
-    @Test func `Heads that come before a redirect's count with it`() throws {
+    @Test func `Response heads before a redirect's count with it`() throws {
         var chain = RedirectChain()
         var metrics = DownloadMetrics()
         metrics.heads.value = DownloadMetrics.Heads(byteCount: 1000, fieldCount: 30)
@@ -153,7 +153,7 @@ import WebImage
     }
 
     @Test func `Interim heads add up over redirects`() async throws {
-        let body = try smallPicture()
+        let body = try smallImageData()
         let interim = (0..<30).map { "X-\($0): a\r\n" }.joined()
         let server = try LoopbackServer { request in
             let number = Int(request.path.dropFirst()) ?? 0

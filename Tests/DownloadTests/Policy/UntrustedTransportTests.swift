@@ -10,14 +10,14 @@ import WebImage
 @testable import WebImageCodecs
 @testable import WebImageHTTP
 
-/// Where connections really go: libcurl and the system's resolver are asked, and servers listen.
+/// The addresses of real connections: libcurl and the system's resolver look names up, and servers listen.
 @Suite(.timeLimit(.minutes(2))) struct UntrustedTransportTests {
     private func server() throws -> LoopbackServer {
-        let body = try smallPicture()
+        let body = try smallImageData()
         return try LoopbackServer { _ in .response(body: body) }
     }
 
-    /// What a transport says of a URL that nothing has looked at before.
+    /// The transport's result for a URL that no other check has seen.
     private func directError(_ url: URL, _ policy: SourcePolicy) async -> WebImageError? {
         final class Sink: HTTPTransferSink {
             let end = Monitor<WebImageError??>(nil)
@@ -38,7 +38,7 @@ import WebImage
     }
 
     @Test(
-        "A socket to loopback is not opened, however libcurl is told to go there",
+        "A socket to loopback is not opened, however libcurl is directed there",
         arguments: [
             "127.0.0.1", "127.1", "2130706433", "0x7f000001", "017700000001", "0x7f.1", "0177.0.0.1", "127.0.0.1.",
             "[::ffff:127.0.0.1]", "[::1]", "0", "0.0.0.0", "[::]", "localhost", "LOCALHOST", "a.localhost",
@@ -49,7 +49,7 @@ import WebImage
     func spelledSockets(host: String) async throws {
         let server = try server()
         guard let url = URL(string: "http://\(host):\(server.port)/a.jpg") else { return }
-        // Neither the port nor the URL stands in the way: the connection alone is looked at.
+        // Neither the port nor the URL is refused: only the connection's address is checked.
         var policy = SourcePolicy.untrusted
         policy.ports = [server.port]
         let error = try #require(await directError(url, policy), "\(host) was reached")
@@ -62,9 +62,9 @@ import WebImage
         #expect(server.connectionCount == 0)
     }
 
-    @Test func `Where the locale lets libcurl read other scripts, they lead nowhere either`() async {
+    @Test func `Where the locale lets libcurl decode other scripts, they are refused, too`() async {
         await #expect(processExitsWith: .success) {
-            // Without it libcurl does not know what the bytes of a host are, and looks for none.
+            // Without it libcurl does not know the encoding of a host, and looks none up.
             guard setlocale(LC_ALL, "C.UTF-8") != nil else { exit(1) }
             let suite = UntrustedTransportTests()
             let server = try suite.server()
@@ -73,7 +73,7 @@ import WebImage
             var reached = 0
             for host in ["１２７.0.0.1", "127。0。0。1", "①②⑦.⓪.⓪.①", "ⓛⓞⓒⓐⓛⓗⓞⓢⓣ", "ｌｏｃａｌｈｏｓｔ", "0x7f.1", "127.1"] {
                 guard let url = URL(string: "http://\(host):\(server.port)/a.jpg") else { continue }
-                // That it leads to the server shows that the policy alone stands in the way.
+                // The request reaches the server here, so only the policy prevents it.
                 guard await suite.directError(url, .trusted) == nil else { continue }
                 reached += 1
                 let connections = server.connectionCount
@@ -90,7 +90,7 @@ import WebImage
         #expect(server.requestCount() == 1)
     }
 
-    @Test func `A server on loopback is reached through an explicit exception alone`() async throws {
+    @Test func `A server on loopback is reached only through an explicit exception`() async throws {
         let server = try server()
         for rules in [
             [], ["127.0.0.1"], ["127.0.0.1:1"], ["127.0.0.2:\(server.port)"], ["localhost:\(server.port)"],
@@ -115,9 +115,8 @@ import WebImage
         try #require(URL(string: "http://\(host):\(server.port)/a.jpg"))
     }
 
-    @Test func `A name that is at an allowed address now and at another the next moment is refused then`() async throws
-    {
-        let body = try smallPicture()
+    @Test func `A name that changes from an allowed address to another is refused (DNS rebinding)`() async throws {
+        let body = try smallImageData()
         let server = try LoopbackServer { _ in
             .script { _, connection in
                 connection.sendHead(200, [("Content-Length", "\(body.count)"), ("Connection", "close")])
@@ -137,7 +136,7 @@ import WebImage
         #expect(resolver.asked == ["cdn.example.com", "cdn.example.com"])
     }
 
-    @Test func `Nothing looks a name up but the connection: there is no moment in between`() async throws {
+    @Test func `Only the connection looks the name up: the address cannot change in between`() async throws {
         let server = try server()
         let resolver = ChangingResolver("127.0.0.1")
         let downloader = WebImageDownloader(try .allowing(server), resolver: resolver.addresses)
@@ -145,7 +144,7 @@ import WebImage
         #expect(resolver.asked == ["cdn.example.com"])
     }
 
-    @Test func `A kept connection goes where it was checked to go, whatever the name means by now`() async throws {
+    @Test func `A kept connection goes to its checked address, whatever the name resolves to now`() async throws {
         let server = try server()
         let inner = try LoopbackServer(address: 0x7F00_0002, port: server.port) { _ in .response(body: [1]) }
         let resolver = ChangingResolver("127.0.0.1", "127.0.0.2")
@@ -155,7 +154,7 @@ import WebImage
     }
 
     @Test(arguments: ["127.0.0.2 127.0.0.1", "10.0.0.1 ::1 169.254.169.254 127.0.0.1", "127.0.0.1 127.0.0.2"])
-    func `Of several addresses those that are refused are passed over`(answer: String) async throws {
+    func `Of several addresses the refused ones are skipped`(answer: String) async throws {
         let server = try server()
         let inner = try LoopbackServer(address: 0x7F00_0002, port: server.port) { _ in .response(body: [1]) }
         let resolver = ChangingResolver(answer)
@@ -167,7 +166,7 @@ import WebImage
     @Test(arguments: [
         "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fd00:ec2::254", "0.0.0.0",
     ])
-    func `A public name at an address that is not is refused before anything is sent`(address: String) async throws {
+    func `A public name with a private address is refused before anything is sent`(address: String) async throws {
         let resolver = ChangingResolver(address)
         let downloader = WebImageDownloader(.untrusted, resolver: resolver.addresses)
         let url = try #require(URL(string: "http://cdn.example.com/a.jpg"))
@@ -175,7 +174,7 @@ import WebImage
         #expect(error.code == .sourceRefused && error.url == url)
     }
 
-    @Test func `A connection of before the policy is not used under it`() async throws {
+    @Test func `A connection made before the policy is not used under it`() async throws {
         let server = try server()
         let downloader = WebImageDownloader(.trusted, resolver: { _, _ in [IPAddress(v4: 0x7F00_0001)] })
         let url = try url("cdn.example.com", server)
@@ -187,7 +186,7 @@ import WebImage
         #expect(server.requestCount() == 1)
     }
 
-    @Test func `A transport that does not check addresses is given nothing`() async throws {
+    @Test func `A transport that does not check addresses gets no requests`() async throws {
         let transport = FakeTransport()
         var config = WebImageDownloaderConfig()
         config.sourcePolicy = .untrusted
@@ -200,23 +199,23 @@ import WebImage
     @Test(arguments: [
         ("http://a.com/x", "a.com", 80), ("https://A.com:81?x@b.com", "A.com", 81), ("https://[::1]/", "[::1]", 443),
         ("http://bücher.de/", "bücher.de", 80), ("http://u:p@a.com:8080/@b", "a.com", 8080),
-    ]) func `Host and port are those that libcurl reads in a URL`(text: String, host: String, port: Int) throws {
+    ]) func `Host and port are parsed from a URL as libcurl does`(text: String, host: String, port: Int) throws {
         let address = try #require(CurlAddress(text))
         #expect(address.host == host && address.port == port)
     }
 
     @Test(arguments: ["", "a.com", "http://", "http://[::1", "http://a b/", "http://a.com:99999/", "nonsense://a.com/"])
-    func `What libcurl does not read leads nowhere`(text: String) { #expect(CurlAddress(text) == nil) }
+    func `URLs that libcurl rejects are not parsed`(text: String) { #expect(CurlAddress(text) == nil) }
 
     // MARK: The environment
 
-    @Test func `Neither proxies nor passwords of the environment have a part in it`() async {
+    @Test func `Proxies and passwords of the environment have no influence`() async {
         await #expect(processExitsWith: .success) {
             let home = TemporaryDirectory()
             let entry = "machine 127.0.0.1 login ann password word\n"
             try Data(entry.utf8).write(to: URL(fileURLWithPath: home.path(".netrc")))
             let proxy = try LoopbackServer { _ in .response(500) }
-            let body = try smallPicture()
+            let body = try smallImageData()
             let server = try LoopbackServer { request in
                 request.path == "/secret" && request.header("Authorization") == nil
                     ? .response(401, headers: [("WWW-Authenticate", "Basic realm=\"r\"")]) : .response(body: body)

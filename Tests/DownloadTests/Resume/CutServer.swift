@@ -5,35 +5,35 @@ import WebImage
 
 @testable import WebImageCodecs
 
-/// A server that breaks off each first answer, and then behaves in one of many ways.
+/// A server that interrupts each first response, and then behaves in one of many ways.
 final class CutServer: Sendable {
-    /// How it treats a request for the rest, or what it says of its pictures.
+    /// The server's handling of range requests, and its description of images.
     enum Behaviour: String, CaseIterable, Sendable {
-        // Rests that are what they should be.
+        // Correct partial responses.
         case strongTag, dates, chunkedFirst
-        // Nothing is kept of these.
+        // Responses of which nothing is kept.
         case weakTag, noValidator, gzip, noStore
-        // Servers that do not do ranges.
+        // Servers without range support.
         case wholeInstead, notSatisfiable
-        // The picture has become another.
+        // The image has been replaced.
         case changed, shortened
-        // The same, from a server that looks at no condition and names no version.
+        // The image has been replaced, on a server that ignores conditions and sends no validators.
         case changedUntagged
-        // Wrong answers.
+        // Wrong responses.
         case wrongStart, wrongTotal, noContentRange, severalParts, gzippedRest, otherBytes, tooMany, breaksOffAgain
 
-        /// Whether a rest may be had at all, with the bound on what that may cost.
+        /// A Boolean value that indicates whether a resume can succeed at all, with the limit on its cost.
         var isResumable: Bool { [.strongTag, .dates, .chunkedFirst, .breaksOffAgain].contains(self) }
-        /// Whether a rest is asked for.
+        /// A Boolean value that indicates whether a range is requested.
         var isKept: Bool { ![.weakTag, .noValidator, .gzip, .noStore].contains(self) }
-        /// Whether the picture is another from the second request on.
+        /// A Boolean value that indicates whether the image is another from the second request on.
         var changes: Bool { [.changed, .shortened, .otherBytes, .changedUntagged].contains(self) }
     }
 
     static let byteCount = 64 << 10
     static let first = noise(byteCount)
     static let second = noise(byteCount, seed: 2)
-    /// The first one with other bytes at both ends: nowhere else can they be told apart.
+    /// The first image with other bytes at both ends: only there can they be told apart.
     static let touched: [UInt8] = {
         var bytes = first
         for index in [0, byteCount - 1] { bytes[index] ^= 1 }
@@ -44,9 +44,9 @@ final class CutServer: Sendable {
     private struct Seen {
         /// Requests by path.
         var counts: [String: Int] = [:]
-        /// Bytes of bodies that were sent, by path.
+        /// Bytes of sent bodies, by path.
         var sent: [String: Int] = [:]
-        /// Ranges that were asked for, by path.
+        /// Requested ranges, by path.
         var ranges: [String: [String]] = [:]
     }
 
@@ -72,11 +72,11 @@ final class CutServer: Sendable {
         }
     }
 
-    /// The picture whose first answer breaks off after `count` bytes.
+    /// The image whose first response is interrupted after `count` bytes.
     func url(_ count: Int) -> URL { server.url("/\(count)") }
     func sentByteCount(_ url: URL) -> Int { seen.withLock { $0.sent[url.path()] ?? 0 } }
     func ranges(_ url: URL) -> [String] { seen.withLock { $0.ranges[url.path()] ?? [] } }
-    /// What the server has now.
+    /// The server's current image.
     var current: [UInt8] {
         switch behaviour {
         case .shortened: Array(Self.second[..<3000])
@@ -86,7 +86,7 @@ final class CutServer: Sendable {
         }
     }
 
-    /// An answer: what is sent of it, and what it announces.
+    /// A response: the body that is sent, and what it announces.
     fileprivate struct Answer {
         var status = 200
         var headers: [(String, String)] = []
@@ -130,7 +130,7 @@ extension CutServer.Answer {
         case .dates: [("Last-Modified", CutServer.modified), ("Date", "Sun, 06 Nov 1994 09:49:37 GMT")]
         case .noValidator: []
         case .noStore: [("ETag", "\"one\""), ("Cache-Control", "no-store")]
-        // One whose bytes change under their tag is the worst.
+        // A server that changes bytes under the same tag is the worst case.
         case .otherBytes: [("ETag", "\"one\"")]
         default: [("ETag", isSecond && behaviour.changes ? "\"two\"" : "\"one\"")]
         }
@@ -144,7 +144,7 @@ extension CutServer.Answer {
         if behaviour == .gzip { headers.append(("Content-Encoding", "gzip")) }
         isChunked = behaviour == .chunkedFirst
         headers.append(isChunked ? ("Transfer-Encoding", "chunked") : ("Content-Length", "\(bytes.count)"))
-        // A chunked body that is cut where it ends has ended.
+        // A chunked body cut at its end is complete.
         if isChunked, cut == bytes.count { breaksOff = false }
     }
 
@@ -201,7 +201,7 @@ extension CutServer.Answer {
     }
 }
 
-/// A gzip stream that holds bytes as they are.
+/// Returns a gzip stream of stored blocks.
 func gzipStored(_ bytes: [UInt8]) -> [UInt8] {
     func little(_ number: Int, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }

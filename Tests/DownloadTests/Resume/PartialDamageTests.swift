@@ -11,12 +11,12 @@ import WebImage
 @testable import WebImageLoading
 @testable import WebImageSupport
 
-/// What is not as it was written, or not what it seems, is not used.
+/// Damaged or forged files are not used.
 @Suite(.tags(.addressSanitizer)) struct PartialDamageTests {
     private let harness = PartialStoreHarness()
     private let bytes = noise(20_000)
 
-    @Test func `Damage of any part of a file is found, and the part removed`() throws {
+    @Test func `Damage to any part of a file is detected, and the part removed`() throws {
         harness.keep(bytes, in: harness.store())
         let file = try #require(harness.file())
         try PartialStoreHarness.write(file, to: harness.filePath())
@@ -33,7 +33,7 @@ import WebImage
         }
     }
 
-    @Test func `What is no part under the key of one is not used`() throws {
+    @Test func `A file that is not a part is not used`() throws {
         let part = PartialDownload.sample(bytes, total: 65_536)
         let other = PartialDownload.sample(bytes, .plain("/b"))
         let much = PartialDownload.sample(bytes, total: 19_999)
@@ -59,14 +59,14 @@ import WebImage
         #expect(PartialStoreHarness.bytes(victim) == [1, 2, 3])
     }
 
-    @Test func `A directory that everybody may write to is not used`() {
+    @Test func `A world-writable directory is not used`() {
         #expect(mkdir(harness.path, 0o700) == 0)
         #expect(mkdir(harness.filesPath, 0o777) == 0 && chmod(harness.filesPath, 0o777) == 0)
         harness.keep(bytes, in: harness.store())
         #expect(harness.names.isEmpty)
     }
 
-    @Test func `A write that fails leaves what there was, and whoever waits is told`() {
+    @Test func `A failed write leaves the old part, and waiting callers are notified`() {
         let fails = Lock(false)
         var calls = FileCalls.system
         calls.writeAt = { file, bytes, count, offset in

@@ -7,7 +7,7 @@ import WebImage
 @testable import WebImageCache
 @testable import WebImageHTTP
 
-/// Which bodies are kept, and for whom.
+/// The rules for keeping bodies, and for using them.
 @Suite struct PartialRulesTests {
     private static let now = 784_111_777.0 + 86_400
     private static let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
@@ -43,7 +43,7 @@ import WebImage
             testDescription: "a date after the server's own",
             headers: ["Last-Modified": modified, "Date": "Sun, 06 Nov 1994 08:49:30 GMT"]
         ),
-        Row(testDescription: "a date alone", headers: ["Last-Modified": modified]),
+        Row(testDescription: "only a date", headers: ["Last-Modified": modified]),
         Row(testDescription: "no date", headers: ["Last-Modified": "yesterday", "Date": modified]),
         Row(
             testDescription: "an old date beside a weak tag",
@@ -75,7 +75,7 @@ import WebImage
         Row(testDescription: "an error", headers: ["ETag": "\"a\""], status: 500),
     ]
 
-    @Test(arguments: rows) func `What is kept has a strong validator and comes as it is`(row: Row) {
+    @Test(arguments: rows) func `A kept part has a strong validator and no content coding`(row: Row) {
         let response = HTTPResponse(url: testURL("/a.jpg"), statusCode: row.status, headers: row.headers)
         let head = PartialRules.head(of: response, to: .plain, now: Self.now)
         #expect(head?.validator.text == row.validator)
@@ -97,11 +97,11 @@ import WebImage
     }
 
     @Test(arguments: ["Range", "If-Range", "If-Match", "If-Unmodified-Since"])
-    func `Nothing is kept of requests with ranges or such conditions of their own`(name: String) {
+    func `Nothing is kept of requests with their own ranges or conditions`(name: String) {
         #expect(PartialKey(.plain("/a", headers: [name: "\"a\""])) == nil)
     }
 
-    @Test func `Nothing is kept of requests that are no plain GET or forbid it`() {
+    @Test func `Nothing is kept of requests other than GET, or those that forbid storing`() {
         var post = DownloadRequest.plain
         post.method = "POST"
         var body = DownloadRequest.plain
@@ -111,7 +111,7 @@ import WebImage
         #expect(PartialKey(.plain("/" + String(repeating: "a", count: 5000))) != nil, "however long the URL")
     }
 
-    @Test func `A part is for the same URL, fields, credential and options only`() {
+    @Test func `A part is used only for the same URL, fields, credential and options`() {
         var others = [
             DownloadRequest.plain("/b.jpg", headers: ["Accept": "image/*"]),
             .plain("/a.jpg", headers: ["Accept": "image/png"]),
@@ -133,7 +133,7 @@ import WebImage
         #expect(keys.count == 12 && Set(keys).count == 12 && Set(keys.map(\.text)).count == 12)
     }
 
-    @Test func `Conditions, and the order and case of names, make no other part`() {
+    @Test func `Conditions, and the order and case of names, do not change the part's key`() {
         let some: HTTPHeaders = ["X-A": "1", "Accept": "image/*"]
         let same: HTTPHeaders = [
             "accept": "image/*", "If-None-Match": "\"x\"", "x-a": "1", "Cache-Control": "no-cache",
@@ -152,7 +152,7 @@ import WebImage
         for name in ["", "CACHEDIR.TAG", key.digest] { #expect(PartialKey.urlHash(inFileName: name) == nil) }
     }
 
-    @Test func `The length of what a server says of a part is bounded`() throws {
+    @Test func `The length of a response's description of a part is limited`() throws {
         let request = DownloadRequest.plain("/" + String(repeating: "a", count: 100_000))
         let headers: HTTPHeaders = [
             "ETag": "\"\(String(repeating: "e", count: 510))\"",

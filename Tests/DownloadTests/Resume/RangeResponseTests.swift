@@ -6,8 +6,8 @@ import WebImage
 
 @testable import WebImageHTTP
 
-/// What the answers to requests for a rest mean: the part has 10 000 of 65 536 bytes, and everything from 5904 on is asked for. Where
-/// nothing else is said answers have the tag of the part.
+/// Responses to range requests. The part has 10 000 of 65 536 bytes, and everything from 5904 on is requested. Unless
+/// stated otherwise, responses have the part's tag.
 @Suite struct RangeResponseTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -110,7 +110,7 @@ import WebImage
         return whole
     }
 
-    @Test(arguments: rows) func `An answer is taken only if everything fits`(row: Row) {
+    @Test(arguments: rows) func `A partial response is accepted only if everything matches`(row: Row) {
         let meaning: Meaning =
             switch answer(row.status, row.headers, part()) {
             case .rest: .rest
@@ -121,19 +121,19 @@ import WebImage
         #expect(meaning == row.expected)
     }
 
-    @Test func `A total that was not known may be any that holds the part`() {
+    @Test func `An unknown total may be any that exceeds the part`() {
         let part = part(total: nil)
         #expect(rest(["Content-Range": "bytes 5904-9999/10000"], part) != nil, "the part may be all there is")
         #expect(answer(206, ["Content-Range": "bytes 5904-9998/9999"], part) == .useless)
     }
 
-    @Test func `A rest that does not repeat the tag may be of another version`() {
+    @Test func `A partial response without the tag may be of another version`() {
         #expect(answer(untagged: 206, ["Content-Range": Self.fitting], part()) == .useless)
         let dated: HTTPHeaders = ["Content-Range": Self.fitting, "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"]
         #expect(answer(untagged: 206, dated, part()) == .useless)
     }
 
-    @Test func `A date must be the same where the server says one`() {
+    @Test func `The date must be the same if the server sends one`() {
         var part = part()
         part.validator = .lastModified("Sun, 06 Nov 1994 08:49:37 GMT")
         let other: HTTPHeaders = ["Last-Modified": "Sun, 06 Nov 1994 08:49:38 GMT", "Content-Range": Self.fitting]
@@ -146,7 +146,7 @@ import WebImage
         }
     }
 
-    @Test func `The rest is taken for the answer that would have come with the whole`() throws {
+    @Test func `The partial response is converted to the response for the whole`() throws {
         let headers: HTTPHeaders = [
             "Content-Range": Self.fitting, "Content-Length": "59632", "Cache-Control": "max-age=60",
         ]
@@ -162,16 +162,16 @@ import WebImage
         "", "bytes", "bytes ", "bytes 1", "bytes 1-2", "bytes 1-2/", "bytes -2/3", "bytes 2-1/3", "bytes 1-3/3",
         "bytes 1-2/3/4", "bytes 1-2-3/4", "bytes +1-2/3", "bytes 1-2/9999999999999999999", "bytes a-b/c", "1-2/3",
     ])
-    func `What is no range of bytes is refused`(text: String) {
+    func `An invalid byte range is refused`(text: String) {
         #expect(ContentRange(text) == nil)
     }
 
-    @Test func `Ranges are read`() throws {
+    @Test func `Ranges are parsed`() throws {
         let range = try #require(ContentRange("bytes 0-0/1"))
         #expect(range.first == 0 && range.last == 0 && range.total == 1)
     }
 
-    @Test func `The last 4 KiB are asked for again`() {
+    @Test func `The last 4 KiB are requested again`() {
         #expect(PartialRules.start(after: 10_000) == 5904)
         #expect(PartialRules.start(after: 4096) == 0 && PartialRules.start(after: 100) == 0)
         let part = PartialDownload(head: part(), bytes: Data(noise(10_000)))

@@ -11,7 +11,7 @@ import WebImage
 @testable import WebImageHTTP
 @testable import WebImageLoading
 
-/// Servers that break off, over real sockets and with real files: whatever they do next, what arrives is what they have.
+/// Interrupting servers over real sockets, with real files: whatever they do next, the result is the server's image.
 @Suite(.timeLimit(.minutes(60))) struct ResumeOverNetworkTests {
     private let directory = TemporaryDirectory()
 
@@ -23,7 +23,7 @@ import WebImage
         return WebImageDownloader(config: config)
     }
 
-    /// Where bodies break off: at some places, and with `WEBIMAGE_EVERY_BYTE` at all.
+    /// The offsets at which bodies are interrupted: some, and with `WEBIMAGE_EVERY_BYTE` at all.
     private static let cuts: [Int] = {
         let edges = [0, 1, 4095, 4096, 4097, 8191, 8192, 8193, CutServer.byteCount - 1, CutServer.byteCount]
         if getenv("WEBIMAGE_EVERY_BYTE") != nil { return Array(0...CutServer.byteCount) }
@@ -31,14 +31,14 @@ import WebImage
     }()
 
     @Test(arguments: CutServer.Behaviour.allCases)
-    func `What arrives after a body broke off is what the server has`(behaviour: CutServer.Behaviour) async throws {
+    func `After an interruption the result is the server's image`(behaviour: CutServer.Behaviour) async throws {
         let server = try CutServer(behaviour)
         let downloader = downloader()
         for cut in Self.cuts {
             let url = server.url(cut)
             let isWhole = cut == CutServer.byteCount && behaviour != .gzip
             _ = await downloadError(downloader, url)
-            // What is too short to be kept is not asked for in parts, and does not break off again.
+            // A body too short to be kept is requested whole, and is not interrupted again.
             if behaviour == .breaksOffAgain, cut >= PartialRules.leastByteCount {
                 _ = await downloadError(downloader, url)
             }
@@ -50,7 +50,7 @@ import WebImage
                 #expect(server.ranges(url).first == "bytes=\(cut - 4096)-")
                 #expect((loaded.metrics?.resumedByteCount ?? 0 > 0) == behaviour.isResumable, "cut after \(cut)")
             }
-            // One that breaks off twice is asked for the overlap twice.
+            // An image interrupted twice has the overlap requested twice.
             let extra = behaviour == .breaksOffAgain ? 4096 : 0
             if behaviour.isResumable, !isWhole {
                 #expect(server.sentByteCount(url) <= CutServer.byteCount + 8192 + extra, "cut after \(cut)")
@@ -62,7 +62,7 @@ import WebImage
         #expect(left.allSatisfy { !CacheFileName.isEntryName($0.utf8) }, "nothing is left")
     }
 
-    @Test func `Further attempts go on by themselves`() async throws {
+    @Test func `Retries resume automatically`() async throws {
         let server = try CutServer(.breaksOffAgain)
         let url = server.url(30_000)
         let loaded = try await downloader(retries: 2).downloadData(with: url)
@@ -70,7 +70,7 @@ import WebImage
         #expect(loaded.metrics?.attemptCount == 3 && server.ranges(url) == ["bytes=25904-", "bytes=27808-"])
     }
 
-    @Test func `Another downloader of the same directory goes on`() async throws {
+    @Test func `Another downloader with the same directory resumes`() async throws {
         let server = try CutServer(.strongTag)
         let url = server.url(30_000)
         _ = await downloadError(downloader(), url)
@@ -90,7 +90,7 @@ import WebImage
         #expect([UInt8](loaded.data) == CutServer.first && server.ranges(url).isEmpty)
     }
 
-    @Test func `Nothing is kept unless a directory is named`() async throws {
+    @Test func `Nothing is kept unless a directory is set`() async throws {
         let server = try CutServer(.strongTag)
         let downloader = WebImageDownloader(config: WebImageDownloaderConfig())
         let url = server.url(30_000)
@@ -104,8 +104,8 @@ import WebImage
         #expect(server.ranges(other) == ["bytes=35904-"])
     }
 
-    @Test func `A preview of the part is shown before the server answers`() async throws {
-        let picture = [UInt8]("grow".utf8) + [UInt8](repeating: UInt8(ascii: "x"), count: 19_996)
+    @Test func `A preview of the part is shown before the server responds`() async throws {
+        let image = [UInt8]("grow".utf8) + [UInt8](repeating: UInt8(ascii: "x"), count: 19_996)
         let gate = Gate()
         let count = Lock(0)
         let server = try LoopbackServer { request in
@@ -117,7 +117,7 @@ import WebImage
                 let tag = ("ETag", "\"one\"")
                 if number == 1 {
                     connection.sendHead(200, [tag, ("Content-Length", "20000")])
-                    connection.send(Array(picture[..<10_000]))
+                    connection.send(Array(image[..<10_000]))
                     return false
                 }
                 guard gate.wait(), request.header("Range") == "bytes=5904-" else { return false }
@@ -125,7 +125,7 @@ import WebImage
                     206,
                     [tag, ("Content-Range", "bytes 5904-19999/20000"), ("Content-Length", "14096")]
                 )
-                return connection.send(Array(picture[5904...]))
+                return connection.send(Array(image[5904...]))
             }
         }
         let manager = WebImageManager(
@@ -149,7 +149,7 @@ import WebImage
         #expect(server.requestCount() == 2)
     }
 
-    /// Waits until the store has done what it was told.
+    /// Waits until the store has finished its jobs.
     private func flush(_ downloader: WebImageDownloader) async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             guard let store = downloader.core.partials as? PartialDownloads else { return continuation.resume() }

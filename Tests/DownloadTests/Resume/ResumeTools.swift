@@ -14,17 +14,17 @@ import WebImage
 /// A store of parts whose jobs run when a test says so, in virtual time.
 final class PartialStoreHarness {
     let directory = TemporaryDirectory()
-    /// At the present, which is what files get that a test writes itself.
+    /// The present time, which files written by a test get.
     let clock = ManualClock(wallTime: ClockSource.system.wallTime())
     let queue = WorkQueue(stepped: "partials")
     var path: String { directory.path("partial") }
 
-    /// A store over the directory: that of a process, each of which has its own.
+    /// A store over the directory: one per process.
     func store(limits: PartialDownloads.Limits = .init(), calls: FileCalls = .system) -> PartialDownloads {
         PartialDownloads(directory: path, limits: limits, clock: clock.source, calls: calls, queue: queue)
     }
 
-    /// Runs what the queue has to do.
+    /// Runs the queue's jobs.
     func run() { while let job = queue.takeNext() { job() } }
 
     func keep(_ bytes: [UInt8], _ request: DownloadRequest = .plain, total: Int? = nil, in store: PartialDownloads) {
@@ -32,7 +32,7 @@ final class PartialStoreHarness {
         run()
     }
 
-    /// What a store finds for a request.
+    /// Returns the part that a store finds for a request.
     func claim(_ request: DownloadRequest = .plain, limit: Int = .max, in store: PartialDownloads) -> PartialDownload? {
         let found = Lock<PartialDownload?>(nil)
         _ = store.find(request, limit: limit) { part in found.withLock { $0 = part } }
@@ -55,7 +55,7 @@ final class PartialStoreHarness {
         return names.filter { CacheFileName.isEntryName($0.utf8) }
     }
 
-    /// How many bytes of bodies are in them.
+    /// The number of body bytes in them.
     var sizes: [Int] {
         names.isEmpty ? [] : DiskCache(path: filesPath).entries().map(\.byteCount).sorted()
     }
@@ -76,7 +76,7 @@ extension DownloadRequest {
 }
 
 extension PartialDownload {
-    /// A part for a request with an entity tag.
+    /// Returns a part for a request with an entity tag.
     static func sample(_ bytes: [UInt8], _ request: DownloadRequest = .plain, total: Int? = nil) -> PartialDownload {
         let head = PartialHead(
             key: PartialKey(request) ?? PartialKey(urlHash: 0, digest: ""),
@@ -103,7 +103,7 @@ final class ResumeHarness {
         change(&config)
         let store = files.store()
         self.store = store
-        // Otherwise a change of the config would mean another store.
+        // Otherwise a configuration change would create another store.
         if usesStore { config.partialDownloadDirectory = store.directory }
         downloader = WebImageDownloader(
             core: DownloaderCore(
@@ -118,14 +118,14 @@ final class ResumeHarness {
         )
     }
 
-    /// What is sent for the picture.
+    /// The bytes sent for the image.
     var request: DownloadRequest { transport.transfers.first.map(\.request).map(Self.request) ?? .plain }
 
     private static func request(_ sent: HTTPTransferRequest) -> DownloadRequest {
         DownloadRequest(url: sent.url, headers: sent.headers)
     }
 
-    /// Starts a download; its transfer, if one was started.
+    /// Starts a download and returns its transfer, if one was started.
     @discardableResult
     func start(
         _ recorder: Recorder = Recorder(),
@@ -144,7 +144,7 @@ final class ResumeHarness {
         return transport.transfers(from: before).first
     }
 
-    /// A download that breaks off after some bytes.
+    /// A download that is interrupted after some bytes.
     func interrupt(_ bytes: [UInt8], total: Int, headers: HTTPHeaders = ["ETag": "\"one\""], asking: HTTPHeaders = [:])
     {
         let transfer = start(headers: asking)
@@ -156,7 +156,7 @@ final class ResumeHarness {
 }
 
 extension FakeTransport.Transfer {
-    /// Answers with the rest of a picture.
+    /// Responds with the rest of an image.
     func sendRest(of bytes: [UInt8], from start: Int, headers: HTTPHeaders = ["ETag": "\"one\""]) {
         let range: HTTPHeaders = [
             "Content-Range": "bytes \(start)-\(bytes.count - 1)/\(bytes.count)",

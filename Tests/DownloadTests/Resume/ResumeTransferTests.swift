@@ -8,10 +8,10 @@ import WebImage
 
 @testable import WebImageHTTP
 
-/// Downloads that go on where an earlier one broke off, over a transport that the test drives.
+/// Downloads that resume an interrupted one, over a transport that the test drives.
 @Suite(.tags(.threadSanitizer)) struct ResumeTransferTests {
     private let harness = ResumeHarness()
-    private let picture = noise(65_536)
+    private let image = noise(65_536)
     private static let others = noise(65_536, seed: 5)
 
     private var kept: PartialDownload? {
@@ -19,21 +19,21 @@ import WebImage
         return harness.files.claim(harness.request, in: harness.files.store())
     }
 
-    @Test func `The rest alone is asked for, and all of it arrives`() throws {
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536)
+    @Test func `Only the rest is requested, and the result is the whole`() throws {
+        harness.interrupt(Array(image[..<30_000]), total: 65_536)
         let recorder = Recorder()
         let transfer = try #require(harness.start(recorder))
         #expect(transfer.request.headers["Range"] == "bytes=25904-")
         #expect(transfer.request.headers["If-Range"] == "\"one\"")
-        transfer.sendRest(of: picture, from: 25_904)
-        #expect(recorder.data.map { [UInt8]($0) } == picture)
+        transfer.sendRest(of: image, from: 25_904)
+        #expect(recorder.data.map { [UInt8]($0) } == image)
         let loaded = try recorder.results[0].get()
         #expect(loaded.metrics?.resumedByteCount == 30_000)
         #expect(loaded.response?.statusCode == 200 && loaded.response?.contentLength == 65_536)
         #expect(recorder.progress.first?.receivedByteCount == 30_000)
         #expect(recorder.progress.allSatisfy { $0.expectedByteCount == 65_536 })
         harness.files.run()
-        #expect(harness.files.sizes.isEmpty, "nothing is kept of what is whole")
+        #expect(harness.files.sizes.isEmpty, "nothing is kept of a complete body")
         #expect(harness.start()?.request.headers["Range"] == nil)
     }
 
@@ -41,9 +41,9 @@ import WebImage
         var testDescription: String
         var status = 206
         var headers: HTTPHeaders = [:]
-        /// What is sent with it; nothing when the head is refused.
+        /// The bytes sent with it; empty when the head is refused.
         var bytes: [UInt8] = []
-        /// Whether the answer has the tag of the part, unless it has another.
+        /// A Boolean value that indicates whether the response has the part's tag, unless it has another.
         var isTagged = true
     }
 
@@ -83,9 +83,10 @@ import WebImage
         ),
     ]
 
-    @Test(arguments: refusals) func `What does not fit is refused, and the whole is asked for`(refusal: Refusal) throws
+    @Test(arguments: refusals) func `A mismatching response is refused, and the whole is requested`(refusal: Refusal)
+        throws
     {
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536)
+        harness.interrupt(Array(image[..<30_000]), total: 65_536)
         let recorder = Recorder()
         let first = try #require(harness.start(recorder))
         let tag: HTTPHeaders = refusal.isTagged ? ["ETag": "\"one\""] : [:]
@@ -104,8 +105,8 @@ import WebImage
         #expect(harness.files.sizes.isEmpty)
     }
 
-    @Test func `An answer with the whole takes the place of the part`() throws {
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536)
+    @Test func `A response with the whole replaces the part`() throws {
+        harness.interrupt(Array(image[..<30_000]), total: 65_536)
         let recorder = Recorder()
         let transfer = try #require(harness.start(recorder))
         transfer.respond(headers: ["Content-Length": "65536", "ETag": "\"two\""])
@@ -116,34 +117,34 @@ import WebImage
         #expect(kept.map { [UInt8]($0.bytes) } == Array(Self.others[..<40_000]), "and is kept itself")
     }
 
-    @Test func `What comes of the rest is added to the part`() throws {
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536)
+    @Test func `Received bytes of the rest are appended to the part`() throws {
+        harness.interrupt(Array(image[..<30_000]), total: 65_536)
         for end in [35_000, 50_000] {
             let transfer = try #require(harness.start())
             let start = (end == 35_000 ? 30_000 : 35_000) - 4096
             #expect(transfer.request.headers["Range"] == "bytes=\(start)-")
             transfer.respond(206, headers: ["ETag": "\"one\"", "Content-Range": "bytes \(start)-65535/65536"])
-            transfer.send(Array(picture[start..<end]))
+            transfer.send(Array(image[start..<end]))
             transfer.end(WebImageError(.timedOut, "late"))
             harness.files.run()
         }
-        #expect(kept.map { [UInt8]($0.bytes) } == Array(picture[..<50_000]))
+        #expect(kept.map { [UInt8]($0.bytes) } == Array(image[..<50_000]))
     }
 
-    @Test func `A rest that breaks off in what is there already changes nothing`() throws {
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536)
+    @Test func `A partial response interrupted within the overlap changes nothing`() throws {
+        harness.interrupt(Array(image[..<30_000]), total: 65_536)
         let recorder = Recorder()
         let transfer = try #require(harness.start(recorder))
         transfer.respond(206, headers: ["ETag": "\"one\"", "Content-Range": "bytes 25904-65535/65536"])
-        transfer.send(Array(picture[25_904..<28_000]))
+        transfer.send(Array(image[25_904..<28_000]))
         transfer.end()
         harness.files.run()
         #expect(recorder.code == .networkConnectionLost)
-        #expect(kept.map { [UInt8]($0.bytes) } == Array(picture[..<30_000]))
+        #expect(kept.map { [UInt8]($0.bytes) } == Array(image[..<30_000]))
     }
 
-    @Test(arguments: [304, 401, 429, 503]) func `Answers that say nothing of the part leave it`(status: Int) throws {
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536)
+    @Test(arguments: [304, 401, 429, 503]) func `Responses that do not concern the part leave it`(status: Int) throws {
+        harness.interrupt(Array(image[..<30_000]), total: 65_536)
         let recorder = Recorder()
         let transfer = try #require(harness.start(recorder))
         transfer.end(transfer.respond(status))
@@ -152,9 +153,9 @@ import WebImage
         #expect(kept?.bytes.count == 30_000)
     }
 
-    @Test func `An error page that is accepted is no picture's rest`() throws {
+    @Test func `An accepted error page is not appended to the part`() throws {
         harness.downloader.config.acceptableStatusCodes = nil
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536)
+        harness.interrupt(Array(image[..<30_000]), total: 65_536)
         let recorder = Recorder()
         let transfer = try #require(harness.start(recorder))
         transfer.respond(503)
@@ -163,31 +164,31 @@ import WebImage
         #expect(recorder.data == Data([1, 2, 3]))
     }
 
-    @Test func `A picture that is gone takes its part along`() throws {
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536)
+    @Test func `An image that the server no longer has removes its part`() throws {
+        harness.interrupt(Array(image[..<30_000]), total: 65_536)
         let transfer = try #require(harness.start())
         transfer.end(transfer.respond(404))
         harness.files.run()
         #expect(harness.files.sizes.isEmpty)
     }
 
-    @Test func `Little is not kept, nor what has no strong validator or must not be stored`() {
-        harness.interrupt(Array(picture[..<4095]), total: 65_536)
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536, headers: ["ETag": "W/\"one\""])
+    @Test func `Small bodies, and those without a strong validator or with no-store, are not kept`() {
+        harness.interrupt(Array(image[..<4095]), total: 65_536)
+        harness.interrupt(Array(image[..<30_000]), total: 65_536, headers: ["ETag": "W/\"one\""])
         harness.interrupt(
-            Array(picture[..<30_000]),
+            Array(image[..<30_000]),
             total: 65_536,
             headers: ["ETag": "\"one\"", "Cache-Control": "no-store"]
         )
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536, asking: ["Range": "bytes=0-"])
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536, asking: ["Cache-Control": "no-store"])
+        harness.interrupt(Array(image[..<30_000]), total: 65_536, asking: ["Range": "bytes=0-"])
+        harness.interrupt(Array(image[..<30_000]), total: 65_536, asking: ["Cache-Control": "no-store"])
         #expect(harness.files.sizes.isEmpty)
-        harness.interrupt(Array(picture[..<4096]), total: 65_536)
+        harness.interrupt(Array(image[..<4096]), total: 65_536)
         #expect(harness.files.sizes == [4096])
     }
 
-    @Test func `What was received with somebody's rights is not for others`() throws {
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536, asking: ["Authorization": "Bearer one"])
+    @Test func `Parts received with credentials are not used for others`() throws {
+        harness.interrupt(Array(image[..<30_000]), total: 65_536, asking: ["Authorization": "Bearer one"])
         #expect(harness.start()?.request.headers["Range"] == nil)
         #expect(harness.start(headers: ["Authorization": "Bearer two"])?.request.headers["Range"] == nil)
         let file = try #require(harness.files.names.first)
@@ -196,23 +197,23 @@ import WebImage
         #expect(harness.start(headers: ["Authorization": "Bearer one"])?.request.headers["Range"] == "bytes=25904-")
     }
 
-    @Test func `A cancelled download leaves what has come`() throws {
+    @Test func `A cancelled download keeps the received bytes`() throws {
         let recorder = Recorder()
         let token = harness.downloader.start(testURL("/a.jpg"), recorder)
         harness.files.run()
         let transfer = try #require(harness.transport.transfers.first)
         transfer.respond(headers: ["ETag": "\"one\"", "Content-Length": "65536"])
-        transfer.send(Array(picture[..<30_000]))
+        transfer.send(Array(image[..<30_000]))
         token.cancel()
-        // A transport may go on for a moment.
-        transfer.send(Array(picture[30_000..<31_000]))
+        // A transport may continue for a moment.
+        transfer.send(Array(image[30_000..<31_000]))
         harness.files.run()
         #expect(recorder.code == .cancelled)
         #expect(kept?.bytes.count == 30_000)
     }
 
-    @Test func `A download that is cancelled while its part is looked for ends, and the part stays`() throws {
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536)
+    @Test func `A download cancelled while its part is looked up ends, and the part stays`() throws {
+        harness.interrupt(Array(image[..<30_000]), total: 65_536)
         let recorder = Recorder()
         let token = harness.downloader.start(testURL("/a.jpg"), recorder)
         token.cancel()
@@ -221,8 +222,8 @@ import WebImage
         #expect(kept?.bytes.count == 30_000)
     }
 
-    @Test func `The bound of a body is one of the whole`() throws {
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536)
+    @Test func `The limit of a body applies to the whole`() throws {
+        harness.interrupt(Array(image[..<30_000]), total: 65_536)
         harness.downloader.config.maximumResponseByteCount = 65_535
         let recorder = Recorder()
         let transfer = try #require(harness.start(recorder))
@@ -233,15 +234,15 @@ import WebImage
         #expect(recorder.code == .limitExceeded && harness.files.sizes.isEmpty, "the next would fare no better")
     }
 
-    @Test func `Statistics count what came over the wire`() throws {
-        harness.interrupt(Array(picture[..<30_000]), total: 65_536)
+    @Test func `Statistics count the transferred bytes`() throws {
+        harness.interrupt(Array(image[..<30_000]), total: 65_536)
         let before = harness.downloader.statistics.receivedByteCount
         let recorder = Recorder()
         let token = harness.downloader.start(testURL("/a.jpg"), recorder)
         harness.files.run()
         let transfer = try #require(harness.transport.transfers(from: 1).first)
         transfer.respond(206, headers: ["ETag": "\"one\"", "Content-Range": "bytes 25904-65535/65536"])
-        transfer.send(Array(picture[25_904..<40_000]))
+        transfer.send(Array(image[25_904..<40_000]))
         token.cancel()
         #expect(harness.downloader.statistics.receivedByteCount - before == 10_000)
     }

@@ -10,12 +10,12 @@ import WebImage
 @testable import WebImageHTTP
 @testable import WebImageLoading
 
-/// The directory of parts is as careful, and nothing secret is in names or messages.
+/// The directory of parts has the same protections, and names and messages contain no secrets.
 @Suite struct UnsafePartsTests {
     private let harness = PartialStoreHarness()
     private let bytes = noise(20_000)
 
-    @Test func `Parts are not kept in, nor taken from, a directory that is a link`() {
+    @Test func `Parts are neither kept in nor read from a directory that is a link`() {
         let target = harness.directory.path("target")
         harness.keep(bytes, in: harness.store())
         #expect(rename(harness.filesPath, target) == 0 && symlink(target, harness.filesPath) == 0)
@@ -27,7 +27,8 @@ import WebImage
         #expect(names(in: target) == before && before.count == 2)
     }
 
-    @Test(arguments: [mode_t(0o777), 0o770]) func `Nor in one that others may write to`(mode: mode_t) {
+    @Test(arguments: [mode_t(0o777), 0o770])
+    func `Parts are neither kept in nor read from a directory that others can write to`(mode: mode_t) {
         harness.keep(bytes, in: harness.store())
         chmod(harness.filesPath, mode)
         #expect(harness.claim(in: harness.store()) == nil)
@@ -37,7 +38,7 @@ import WebImage
         #expect(harness.claim(in: harness.store()) != nil)
     }
 
-    @Test func `Files of parts are the user's alone`() {
+    @Test func `Files of parts are private to the user`() {
         harness.keep(bytes, in: harness.store())
         #expect(fileStatus(harness.filesPath).st_mode & 0o777 == 0o700)
         for name in names(in: harness.filesPath) {
@@ -45,7 +46,7 @@ import WebImage
         }
     }
 
-    @Test func `No name of a file tells of users, passwords, signatures or tokens`() {
+    @Test func `File names reveal no users, passwords, signatures or tokens`() {
         let address = "https://ada:hunter2@h.example/a.jpg?X-Amz-Signature=deadbeefcafe&token=s3cr3t"
         let cache = DiskCache(path: harness.directory.path("cache"))
         #expect(cache.store(Data([1]), forKey: address))
@@ -64,7 +65,7 @@ import WebImage
 }
 
 extension [UInt8] {
-    /// Whether a text follows another one.
+    /// Returns whether one text follows another.
     fileprivate func contains(_ text: String, from start: String) -> Bool {
         String(decoding: self, as: UTF8.self).contains(start + text)
     }

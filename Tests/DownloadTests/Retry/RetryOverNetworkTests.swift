@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Further attempts over real sockets and with real timers.
+/// Retries over real sockets and with real timers.
 @Suite(.tags(.threadSanitizer)) struct RetryOverNetworkTests {
     private func downloader() -> WebImageDownloader {
         var config = WebImageDownloaderConfig.impatient
@@ -14,7 +14,7 @@ import WebImage
         return WebImageDownloader(config: config)
     }
 
-    @Test func `A server that asks to come again is asked again`() async throws {
+    @Test func `Retry-After is obeyed`() async throws {
         let count = Lock(0)
         let server = try LoopbackServer { _ in
             let number = count.withLock { count -> Int in
@@ -29,13 +29,13 @@ import WebImage
         #expect(server.requestCount("/a") == 3)
     }
 
-    @Test func `A server that asks to come again next week is not waited for`() async throws {
+    @Test func `A Retry-After of a week is not waited for`() async throws {
         let server = try LoopbackServer { _ in .response(503, headers: [("Retry-After", "604800")]) }
         let error = await downloadError(downloader(), server.url("/a"))
         #expect(error?.statusCode == 503 && server.requestCount() == 1)
     }
 
-    @Test func `Connections that break are made again`() async throws {
+    @Test func `Broken connections are established again`() async throws {
         let count = Lock(0)
         let server = try LoopbackServer { _ in
             let number = count.withLock { count -> Int in
@@ -52,7 +52,7 @@ import WebImage
         #expect(loaded.data == Data([1, 2, 3]))
     }
 
-    @Test func `A port where nobody listens is tried as often as the policy says`() async throws {
+    @Test func `A port without a listener is tried as often as the policy says`() async throws {
         let port = try ReservedPort()
         let downloader = downloader()
         let url = try #require(URL(string: "http://127.0.0.1:\(port.port)/a"))

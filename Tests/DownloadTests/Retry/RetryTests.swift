@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Downloads that fail and are tried again, in virtual time.
+/// Retries in virtual time.
 @Suite struct RetryTests {
-    @Test func `A failure that may pass is tried again until it has passed`() {
+    @Test func `A transient failure is retried until it succeeds`() {
         let harness = RetryHarness()
         let recorder = Recorder()
         let token = harness.downloader.start(testURL("/a"), recorder)
@@ -27,7 +27,7 @@ import WebImage
         #expect(harness.downloader.currentDownloadCount == 0 && harness.delays.count == 0)
     }
 
-    @Test func `The last error is what the callers get`() {
+    @Test func `The callers get the last error`() {
         let harness = RetryHarness()
         let recorders = (0..<3).map { _ in Recorder() }
         for recorder in recorders { harness.downloader.start(testURL("/a"), recorder) }
@@ -42,7 +42,7 @@ import WebImage
         }
     }
 
-    @Test func `Nothing is tried again by default, nor what will not pass`() {
+    @Test func `By default nothing is retried, and permanent failures never are`() {
         let plain = RetryHarness(WebImageDownloaderConfig().retryPolicy)
         let recorder = Recorder()
         plain.downloader.start(testURL("/a"), recorder)
@@ -57,7 +57,7 @@ import WebImage
         #expect(other.error?.statusCode == 404 && harness.delays.asked.isEmpty)
     }
 
-    @Test func `The context's policy is used in place of the config's`() {
+    @Test func `The context's policy replaces the configuration's`() {
         let harness = RetryHarness(.never)
         var context = WebImageContext()
         context.retryPolicy = .exact
@@ -73,7 +73,7 @@ import WebImage
         #expect(patient.data == Data([1]))
     }
 
-    @Test func `Callers join and leave while a download waits for its next attempt`() {
+    @Test func `Callers join and leave while a download waits for a retry`() {
         let harness = RetryHarness()
         let (first, second, third) = (Recorder(), Recorder(), Recorder())
         let token = harness.downloader.start(testURL("/a"), first)
@@ -89,7 +89,7 @@ import WebImage
         #expect(second.data == Data([7]) && third.data == Data([7]) && first.results.count == 1)
     }
 
-    @Test func `When the last caller leaves meanwhile, nothing is sent and the timer is let go of`() {
+    @Test func `When the last caller cancels during the wait, nothing is sent and the timer is released`() {
         let harness = RetryHarness()
         let recorder = Recorder()
         let token = harness.downloader.start(testURL("/a"), recorder)
@@ -105,7 +105,7 @@ import WebImage
         #expect(other.data == Data([1]))
     }
 
-    @Test func `A download that waits for its next attempt leaves its place to others`() {
+    @Test func `A download that waits for a retry gives its slot to others`() {
         let harness = RetryHarness(maxConcurrentDownloads: 1)
         let (first, second) = (Recorder(), Recorder())
         harness.downloader.start(testURL("/a"), first)
@@ -113,7 +113,7 @@ import WebImage
         #expect(harness.starts == 1)
         harness.fail(0)
         #expect(harness.starts == 2)
-        // The time has come, but not the turn.
+        // The delay is over, but the slot is taken.
         harness.delays.runAll()
         #expect(harness.starts == 2)
         harness.transport.transfers[1].complete([2])
@@ -122,7 +122,7 @@ import WebImage
         #expect(first.data == Data([1]))
     }
 
-    @Test func `The next attempt has the priority that the callers have by then`() {
+    @Test func `A retry has its callers' current priority`() {
         let harness = RetryHarness(maxConcurrentDownloads: 1)
         let token = harness.downloader.start(testURL("/a"), Recorder(), options: .lowPriority)
         harness.fail(0)
@@ -134,7 +134,7 @@ import WebImage
         #expect(harness.transport.transfers.map { $0.request.url.path() } == ["/a", "/b", "/a"])
     }
 
-    @Test func `While suspended no attempt starts`() {
+    @Test func `While suspended no retry starts`() {
         let harness = RetryHarness()
         harness.downloader.start(testURL("/a"), Recorder())
         harness.downloader.isSuspended = true
@@ -145,7 +145,7 @@ import WebImage
         #expect(harness.starts == 2)
     }
 
-    @Test func `Cancelling all ends what waits for its next attempt`() {
+    @Test func `Cancelling all ends downloads that wait for a retry`() {
         let harness = RetryHarness()
         let recorder = Recorder()
         harness.downloader.start(testURL("/a"), recorder)
@@ -156,7 +156,7 @@ import WebImage
         #expect(harness.starts == 1 && recorder.results.count == 1)
     }
 
-    @Test func `A downloader that is invalidated ends or finishes what waits for its next attempt`() {
+    @Test func `An invalidated downloader ends or finishes downloads that wait for a retry`() {
         let cancelled = RetryHarness()
         let first = Recorder()
         cancelled.downloader.start(testURL("/a"), first)
@@ -175,7 +175,7 @@ import WebImage
         #expect(second.data == Data([5]) && patient.transport.isInvalidated)
     }
 
-    @Test func `Progress never goes back`() {
+    @Test func `Progress never decreases`() {
         let harness = RetryHarness()
         let (first, late) = (Recorder(), Recorder())
         harness.downloader.start(testURL("/a"), first)
@@ -208,7 +208,7 @@ import WebImage
         #expect(recorder.data == Data([1]) && recorder.results.count == 1)
     }
 
-    @Test func `A status that may pass is tried again when the server says`() {
+    @Test func `A transient status is retried when the server says`() {
         let harness = RetryHarness()
         let recorder = Recorder()
         harness.downloader.start(testURL("/a"), recorder)
@@ -216,7 +216,7 @@ import WebImage
         harness.transport.transfers[0].end(refusal)
         #expect(harness.delays.asked == [9])
         harness.delays.advance(9)
-        // Nothing is left of the first answer: this wait is our own.
+        // Nothing is left of the first response: this delay is ours.
         harness.fail(1)
         #expect(harness.delays.asked == [9, 2])
         harness.delays.advance(2)
@@ -225,7 +225,7 @@ import WebImage
         #expect(recorder.error?.statusCode == 429 && recorder.results.count == 1)
     }
 
-    @Test func `A body that ended early is fetched again`() {
+    @Test func `A truncated body is fetched again`() {
         let harness = RetryHarness()
         let recorder = Recorder()
         harness.downloader.start(testURL("/a"), recorder)
@@ -237,7 +237,7 @@ import WebImage
         #expect(recorder.data == Data([1, 2]))
     }
 
-    @Test func `What was sent with another method is not repeated`() {
+    @Test func `Requests with another method are not retried`() {
         let harness = RetryHarness()
         let recorder = Recorder()
         let modifier = DownloadRequestModifier { request in

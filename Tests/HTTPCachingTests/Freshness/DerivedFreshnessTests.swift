@@ -7,9 +7,9 @@ import WebImage
 
 @testable import WebImageLoading
 
-/// How pictures are judged whose original is not kept on disk.
+/// Revalidation of images whose original is not kept on disk.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct DerivedFreshnessTests {
-    /// A load that keeps what it shows in memory alone.
+    /// A load that caches its result only in memory.
     private func memoryOnly(_ harness: FreshnessHarness, _ policy: CachePolicy = .http) -> WebImageContext {
         harness.context(policy) { context in
             context.storeCacheType = .memory
@@ -17,7 +17,7 @@ import WebImage
         }
     }
 
-    /// A load that keeps a thumbnail, and not what it was made of.
+    /// A load that caches a thumbnail, but not its original.
     private func thumbnailOnly(_ harness: FreshnessHarness, side: Double = 2) -> WebImageContext {
         harness.context { context in
             context.thumbnailPixelSize = ImageSize(width: side, height: side)
@@ -29,7 +29,7 @@ import WebImage
         harness.server.requests.last?.additionalHeaders["If-None-Match"]
     }
 
-    @Test func `A picture in memory alone serves as long as the server said, before the call returns`() async throws {
+    @Test func `An image kept only in memory is served synchronously until its lifetime ends`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         #expect(try await harness.result([], memoryOnly(harness)).cacheType == .none)
         harness.clock.advance(59)
@@ -40,7 +40,7 @@ import WebImage
         #expect(harness.cache.diskEntry(forKey: harness.refresh.key) == nil)
     }
 
-    @Test func `Then it is asked about with its validator, and a 304 makes it fresh anew`() async throws {
+    @Test func `An expired image is revalidated with its validator, and a 304 makes it fresh again`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result([], memoryOnly(harness))
         harness.clock.advance(61)
@@ -52,7 +52,9 @@ import WebImage
     }
 
     @Test(arguments: [CachePolicy.revalidate, .ttl(60)])
-    func `So it is under the policies that do not heed the server`(_ policy: CachePolicy) async throws {
+    func `Policies that ignore the server's lifetime revalidate with the validator, too`(_ policy: CachePolicy)
+        async throws
+    {
         let harness = FreshnessHarness(cacheControl: nil)
         _ = try await harness.result([], memoryOnly(harness, policy))
         harness.clock.advance(61)
@@ -60,7 +62,7 @@ import WebImage
         #expect(condition(harness) == "\"1\"" && harness.requestCount == 2)
     }
 
-    @Test func `A newer picture takes its place`() async throws {
+    @Test func `A newer image replaces the old one`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result([], memoryOnly(harness))
         harness.server.publish("two", etag: "\"2\"")
@@ -72,7 +74,7 @@ import WebImage
         #expect(harness.requestCount == 2)
     }
 
-    @Test func `Gone from memory it is loaded whole`() async throws {
+    @Test func `An image evicted from memory is downloaded again without a condition`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result([], memoryOnly(harness))
         await harness.cache.clear(.memory)
@@ -80,7 +82,7 @@ import WebImage
         #expect(condition(harness) == nil && harness.requestCount == 2)
     }
 
-    @Test func `Stale now, fresh later: it is shown at once, asked about once, and fresh then`() async throws {
+    @Test func `A stale-while-revalidate image is delivered at once, revalidated once, and then fresh`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60, stale-while-revalidate=600")
         _ = try await harness.result([], memoryOnly(harness))
         harness.clock.advance(61)
@@ -90,7 +92,9 @@ import WebImage
         #expect(!fresh.isStale && fresh.age == 0 && harness.requestCount == 2)
     }
 
-    @Test func `Who can take one result alone leaves it fresh for the next`() async throws {
+    @Test func `A caller that takes only one result gets the stale image and leaves a fresh one for the next`()
+        async throws
+    {
         let harness = FreshnessHarness(cacheControl: "max-age=60, stale-while-revalidate=600")
         _ = try await harness.result([], memoryOnly(harness))
         harness.clock.advance(61)
@@ -101,28 +105,28 @@ import WebImage
         #expect(harness.requestCount == 2)
     }
 
-    @Test func `What may not be stored is not held either`() async throws {
+    @Test func `A no-store response leaves no validators on the image and no entry in memory`() async throws {
         let harness = FreshnessHarness(cacheControl: "no-store")
         let result = try await harness.result([], memoryOnly(harness))
         #expect(result.image.metadata.heldValidators == nil)
         #expect(harness.cache.memoryImage(forKey: harness.refresh.key) == nil)
     }
 
-    @Test func `A thumbnail on disk is asked about with the validator of what it was made of`() async throws {
+    @Test func `A thumbnail on disk is revalidated with its original's validator`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result([], thumbnailOnly(harness))
         await harness.forget()
         harness.clock.advance(61)
         #expect(try await harness.result([], thumbnailOnly(harness)).cacheType == .disk)
         #expect(condition(harness) == "\"1\"" && harness.requestCount == 2)
-        // The answer is written down: the next process does not ask.
+        // The 304 is recorded on disk: a new process does not ask again.
         await harness.forget()
         harness.clock.advance(59)
         let later = try await harness.result([], thumbnailOnly(harness))
         #expect(later.cacheType == .disk && later.age == 59 && harness.requestCount == 2)
     }
 
-    @Test func `Another size of it is loaded whole, and both are judged by themselves`() async throws {
+    @Test func `A thumbnail of another size is downloaded again, and each size has its own lifetime`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result([], thumbnailOnly(harness))
         harness.clock.advance(30)
@@ -135,7 +139,7 @@ import WebImage
         #expect(condition(harness) == "\"1\"" && harness.requestCount == 3)
     }
 
-    @Test func `The default policy holds nothing`() async throws {
+    @Test func `The default policy attaches no validators`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         let result = try await harness.result([], memoryOnly(harness, .immutable))
         #expect(result.image.metadata.heldValidators == nil)

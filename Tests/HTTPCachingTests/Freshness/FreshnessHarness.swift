@@ -5,7 +5,7 @@ import WebImage
 
 @testable import WebImageCache
 
-/// A manager on a cache of the library's own, a server with one picture, and a clock that a test moves.
+/// A manager with its own cache, a server with one image, and a clock that a test moves.
 final class FreshnessHarness {
     let clock = ManualClock()
     let directory: TemporaryDirectory
@@ -13,8 +13,8 @@ final class FreshnessHarness {
     let refresh: RefreshHarness
 
     /// - Parameters:
-    ///   - cacheControl: of what the server answers; nil for none.
-    ///   - calls: of the cache.
+    ///   - cacheControl: `Cache-Control` of the server's responses; nil for none.
+    ///   - calls: File operations of the cache.
     init(_ text: String = "one", etag: String? = "\"1\"", cacheControl: String?, calls: FileCalls = .system) {
         directory = TemporaryDirectory()
         cache = ImageCache(path: directory.path("cache"), config: ImageCacheConfig(), clock: .system, calls: calls)
@@ -24,10 +24,10 @@ final class FreshnessHarness {
 
     var server: FakeServer { refresh.server }
     var manager: WebImageManager { refresh.manager }
-    /// Loads that the server has seen.
+    /// The number of loads that the server has seen.
     var requestCount: Int { server.requests.count }
 
-    /// What the server says of caching from now on.
+    /// Sets the cache fields of the server's responses from now on.
     func say(_ cacheControl: String?, _ fields: HTTPHeaders = [:]) {
         server.edit { content in
             content.headers = fields
@@ -46,7 +46,7 @@ final class FreshnessHarness {
         }
     }
 
-    /// All that one load delivers, once it has ended.
+    /// Returns all deliveries of one load, once it has ended.
     func deliveries(
         _ options: WebImageOptions = [],
         _ context: WebImageContext? = nil,
@@ -56,7 +56,7 @@ final class FreshnessHarness {
             .all(atLeast: count)
     }
 
-    /// The one result of a load.
+    /// Returns the only result of a load.
     func result(_ options: WebImageOptions = [], _ context: WebImageContext? = nil) async throws -> WebImageResult {
         let all = await deliveries(options, context)
         struct NotOne: Error { let count: Int }
@@ -64,7 +64,7 @@ final class FreshnessHarness {
         return try all[0].get()
     }
 
-    /// As a process that is new: nothing is in memory.
+    /// Empties memory, as in a new process.
     func forget() async {
         await cache.flush()
         await cache.clear(.memory)
@@ -73,11 +73,11 @@ final class FreshnessHarness {
 }
 
 extension ImageCache {
-    /// As if nobody had read an entry.
+    /// Clears the mark that an entry was read.
     func forgetValidators() { known.withLock { $0.removeAll() } }
 }
 
 extension WebImageResult {
-    /// What the picture was made of, as ``PlainCoder`` says it.
+    /// The text that the image was decoded from, as ``PlainCoder`` stores it.
     var text: String? { data.map { String(decoding: $0, as: UTF8.self) } }
 }

@@ -7,11 +7,9 @@ import WebImage
 
 @testable import WebImageLoading
 
-/// What `CachePolicy.http` delivers, and when it asks.
+/// Deliveries and requests of `CachePolicy.http`.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct FreshnessTests {
-    @Test func `A fresh picture in memory is delivered before the call returns, with its age, and nobody is asked`()
-        async throws
-    {
+    @Test func `A fresh image in memory is delivered synchronously with its age and without a request`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         #expect(try await harness.result().cacheType == .none)
         harness.clock.advance(59)
@@ -22,7 +20,7 @@ import WebImage
         #expect(harness.requestCount == 1)
     }
 
-    @Test func `A picture whose lifetime is over is asked about, and a 304 makes it fresh anew`() async throws {
+    @Test func `An expired image is revalidated, and a 304 makes it fresh again`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
         harness.clock.advance(60)
@@ -34,7 +32,7 @@ import WebImage
         #expect(harness.requestCount == 2)
     }
 
-    @Test func `A picture that has changed comes alone, and takes the place of the old one`() async throws {
+    @Test func `A changed image is delivered without the old one and replaces it`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
         harness.server.publish("two", etag: "\"2\"")
@@ -46,7 +44,7 @@ import WebImage
         #expect(stored.text == "two" && stored.cacheType == .disk && harness.requestCount == 2)
     }
 
-    @Test func `What the disk holds of the answer decides in a new process`() async throws {
+    @Test func `In a new process the record on disk decides`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
         await harness.forget()
@@ -59,7 +57,7 @@ import WebImage
         #expect(harness.requestCount == 2)
     }
 
-    @Test func `A 304 changes what is noted, and not the file's body`() async throws {
+    @Test func `A 304 changes the stored record, but not the file's body`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
         await harness.cache.flush()
@@ -77,7 +75,7 @@ import WebImage
     }
 
     @Test(arguments: [CachePolicy.http, .immutable])
-    func `What may not be stored is delivered and kept nowhere, under the policy that heeds it`(
+    func `A no-store image is delivered but not cached under the policy that obeys the server`(
         _ policy: CachePolicy
     ) async throws {
         let harness = FreshnessHarness(cacheControl: "no-store")
@@ -91,7 +89,7 @@ import WebImage
         #expect(harness.requestCount == (isKept ? 1 : 2))
     }
 
-    @Test func `A picture that may not be stored any more goes from every level`() async throws {
+    @Test func `An image that becomes no-store is removed from memory and disk`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=1")
         _ = try await harness.result()
         harness.server.publish("two", etag: "\"2\"")
@@ -103,22 +101,22 @@ import WebImage
         #expect(harness.cache.diskEntry(forKey: harness.refresh.key) == nil)
     }
 
-    @Test func `no-cache is asked about each time, and downloaded once`() async throws {
+    @Test func `A no-cache image is revalidated on each load, but downloaded once`() async throws {
         let harness = FreshnessHarness(cacheControl: "no-cache")
         #expect(try await harness.result().cacheType == .none)
         for _ in 1...3 { #expect(try await harness.result().cacheType == .memory) }
         #expect(harness.requestCount == 4)
     }
 
-    @Test func `A server that says nothing and has no validator is asked each time`() async throws {
+    @Test func `A response without cache fields and validators is requested on each load`() async throws {
         let harness = FreshnessHarness(etag: nil, cacheControl: nil)
         _ = try await harness.result()
-        // The bytes are the same, so that what lies in memory serves.
+        // The bytes are the same, so the image in memory is used.
         #expect(try await harness.result().cacheType == .memory)
         #expect(harness.requestCount == 2)
     }
 
-    @Test func `An answer for other header fields is not for this request`() async throws {
+    @Test func `A stored response with other Vary fields is not used for this request`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         harness.say("max-age=60", ["Vary": "Accept-Language"])
         func load(_ language: String) async throws -> WebImageResult {
@@ -132,7 +130,7 @@ import WebImage
         #expect(harness.requestCount == 2)
     }
 
-    @Test func `A 304 about another picture is not believed: the whole is fetched`() async throws {
+    @Test func `A 304 with another entity tag is ignored, and the image is fetched whole`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=1")
         _ = try await harness.result()
         harness.clock.advance(2)
@@ -145,7 +143,7 @@ import WebImage
         #expect(harness.server.requests.last?.additionalHeaders["If-None-Match"] == nil)
     }
 
-    @Test func `A thumbnail of the picture before is not served as the new one's`() async throws {
+    @Test func `A thumbnail of the old image is not served for the new one`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         let thumbnail = harness.context { $0.thumbnailPixelSize = ImageSize(width: 2, height: 2) }
         _ = try await harness.result([], thumbnail)
@@ -159,7 +157,7 @@ import WebImage
         #expect(harness.requestCount == 2)
     }
 
-    @Test func `Where the original is not kept, what was made of it is judged by its own record`() async throws {
+    @Test func `Where the original is not kept, a derived image is judged by its own record`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         let thumbnail = harness.context { context in
             context.thumbnailPixelSize = ImageSize(width: 2, height: 2)
@@ -175,7 +173,7 @@ import WebImage
         #expect(harness.requestCount == 2)
     }
 
-    @Test func `The default policy asks nobody, whatever the server says`() async throws {
+    @Test func `The default policy sends no request, whatever the server's fields say`() async throws {
         let harness = FreshnessHarness(cacheControl: "no-cache, max-age=0")
         #expect(harness.manager.cachePolicy == .immutable)
         for _ in 1...3 {
@@ -190,7 +188,7 @@ import WebImage
         #expect(harness.requestCount == 2)
     }
 
-    @Test func `The original bytes are judged as the picture is`() async throws {
+    @Test func `The original bytes have the same freshness as the image`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
         let (manager, url, context) = (harness.manager, harness.refresh.url, harness.context())
@@ -207,13 +205,13 @@ import WebImage
     }
 
     @Test(arguments: [(WebImageOptions(), 1), (.refreshCached, 2)])
-    func `What somebody else has asked about meanwhile is not asked about again, unless the load asks in any case`(
+    func `A revalidation finished by another load is not repeated, unless the load always asks`(
         _ options: WebImageOptions,
         requestCount: Int
     ) async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
-        // As a load that looked before the answer to another one came.
+        // A plan made before another load's response arrived.
         let plan = harness.manager.plan(
             url: harness.refresh.url,
             originalKey: harness.refresh.key,
@@ -236,7 +234,7 @@ import WebImage
         #expect(harness.requestCount == requestCount)
     }
 
-    @Test func `The verdict and its reason are told`() async throws {
+    @Test func `The verdict and its reason are reported`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
         harness.clock.advance(20)
@@ -250,7 +248,7 @@ import WebImage
         #expect(recording.explanation.contains("The cached image (20 s old) is used: max-age says that it is fresh."))
     }
 
-    @Test func `With queryDiskDataSync what is fresh on disk is delivered before the call returns`() async throws {
+    @Test func `With queryDiskDataSync a fresh image on disk is delivered synchronously`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
         await harness.forget()
@@ -259,7 +257,7 @@ import WebImage
         #expect(operation.isFinished && result.cacheType == .disk && harness.requestCount == 1)
     }
 
-    @Test func `A time to live counts for loaders that give no response, too`() async throws {
+    @Test func `A time to live also applies to loaders that return no response`() async throws {
         let harness = FreshnessHarness(cacheControl: nil)
         let count = Lock(0)
         let loader = ClosureImageLoader(canLoad: { _, _ in true }) { _, _ in
@@ -277,7 +275,7 @@ import WebImage
         #expect(count.withLock { $0 } == 2)
     }
 
-    @Test func `The caches alone do not give one request the answer to another`() async throws {
+    @Test func `fromCacheOnly does not serve one request the response to another`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         harness.say("max-age=60", ["Vary": "Authorization"])
         let mine = harness.context { $0.additionalHeaders = ["Authorization": "me"] }
@@ -285,14 +283,14 @@ import WebImage
         _ = try await harness.result([], mine)
         #expect(try await harness.result(.fromCacheOnly, mine).cacheType == .memory)
         guard case .failure(let error) = await harness.deliveries(.fromCacheOnly, yours)[0] else {
-            Issue.record("somebody else's picture")
+            Issue.record("a response to another request was delivered")
             return
         }
         #expect(error.code == .notCached && harness.requestCount == 1)
     }
 
     @Test(arguments: [WebImageOptions.fromCacheOnly, [.fromCacheOnly, .refreshCached]])
-    func `The caches alone say how old what they have is`(_ options: WebImageOptions) async throws {
+    func `fromCacheOnly reports the age of a stale image`(_ options: WebImageOptions) async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
         harness.clock.advance(100)

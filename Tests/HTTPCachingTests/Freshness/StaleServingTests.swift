@@ -7,9 +7,9 @@ import WebImage
 
 @testable import WebImageLoading
 
-/// When a picture serves whose lifetime is over.
+/// When an expired image is served.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct StaleServingTests {
-    @Test func `Stale now, fresh later: the old picture at once, and the new one after it`() async throws {
+    @Test func `A stale-while-revalidate image is delivered at once, and the new one after it`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60, stale-while-revalidate=30")
         _ = try await harness.result()
         harness.server.publish("two", etag: "\"2\"")
@@ -20,7 +20,7 @@ import WebImage
         #expect(harness.requestCount == 2)
     }
 
-    @Test func `Nothing newer: the old picture alone, and it is fresh then`() async throws {
+    @Test func `If nothing has changed, only the old image is delivered, and it is fresh afterwards`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60, stale-while-revalidate=30")
         _ = try await harness.result()
         harness.clock.advance(70)
@@ -29,7 +29,7 @@ import WebImage
         #expect(!next.isStale && next.age == 0 && harness.requestCount == 2)
     }
 
-    @Test func `A refresh behind a stale picture that fails is nobody's business`() async throws {
+    @Test func `A failed background refresh of a stale image is not reported`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60, stale-while-revalidate=30")
         _ = try await harness.result()
         harness.clock.advance(70)
@@ -38,7 +38,7 @@ import WebImage
         #expect(result.isStale && result.refreshError == nil && harness.requestCount == 2)
     }
 
-    @Test func `Who can take one result alone has the stale one without waiting, and the next one has the new`()
+    @Test func `A caller that takes only one result gets the stale image at once, and the next caller the new one`()
         async throws
     {
         let harness = FreshnessHarness(cacheControl: "max-age=60, stale-while-revalidate=30")
@@ -59,7 +59,7 @@ import WebImage
         #expect(harness.requestCount == 2)
     }
 
-    @Test func `However many stale pictures are served meanwhile, the server is asked once`() async throws {
+    @Test func `Stale images served meanwhile cause only one request`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60, stale-while-revalidate=30")
         _ = try await harness.result()
         harness.clock.advance(70)
@@ -72,7 +72,7 @@ import WebImage
         #expect(harness.requestCount == 2)
     }
 
-    @Test func `Without a connection what is there serves, and says so`() async throws {
+    @Test func `Without a connection the cached image is served and marked as stale`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
         harness.clock.advance(100)
@@ -84,8 +84,7 @@ import WebImage
     }
 
     @Test(arguments: ["max-age=60, must-revalidate", "no-cache"])
-    func `Without a connection nothing serves that the server forbade to serve unasked`(_ control: String) async throws
-    {
+    func `Without a connection an image that must be revalidated is not served`(_ control: String) async throws {
         let harness = FreshnessHarness(cacheControl: control)
         _ = try await harness.result()
         harness.clock.advance(100)
@@ -98,7 +97,7 @@ import WebImage
         ("max-age=60, stale-if-error=300", 500, true), ("max-age=60", 500, false),
         ("max-age=60, stale-if-error=300", 404, false),
     ])
-    func `A server that fails is covered for where it allowed that`(_ control: String, status: Int, isServed: Bool)
+    func `stale-if-error serves the cached image when the server fails`(_ control: String, status: Int, isServed: Bool)
         async throws
     {
         let harness = FreshnessHarness(cacheControl: control)
@@ -109,12 +108,12 @@ import WebImage
         #expect(outcome.count == 1 && ((try? outcome[0].get().isStale) ?? false) == isServed)
     }
 
-    @Test func `What the server does not have is not asked for again until that is over`() async throws {
+    @Test func `A missing image is not requested again until the 404's lifetime ends`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=30")
         harness.server.edit { $0.status = 404 }
         for _ in 1...3 {
             guard case .failure(let error) = await harness.deliveries()[0] else {
-                Issue.record("a picture")
+                Issue.record("an image")
                 return
             }
             #expect(error.code == .invalidDownloadStatusCode && error.statusCode == 404)
@@ -126,16 +125,15 @@ import WebImage
     }
 
     @Test(arguments: [CachePolicy.immutable, .ttl(60), .revalidate])
-    func `Other policies remember no missing picture`(_ policy: CachePolicy) async throws {
+    func `Other policies do not remember missing images`(_ policy: CachePolicy) async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=30")
         harness.server.edit { $0.status = 404 }
         for _ in 1...2 { _ = await harness.deliveries([], harness.context(policy)) }
         #expect(harness.requestCount == 2)
     }
 
-    @Test func `Within its time to live a picture serves, after it the server is asked, and unreachable it serves`()
-        async throws
-    {
+    @Test
+    func `After its time to live an image is revalidated, and served if the server is unreachable`() async throws {
         let harness = FreshnessHarness(cacheControl: "no-store")
         let context = harness.context(.ttl(60))
         _ = try await harness.result([], context)
@@ -150,7 +148,7 @@ import WebImage
         #expect(try await harness.result([], context).isStale)
     }
 
-    @Test func `revalidate asks before each delivery, and serves what is there without a connection`() async throws {
+    @Test func `revalidate asks before each delivery, and serves the cached image without a connection`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=600")
         let context = harness.context(.revalidate)
         for number in 1...3 {
@@ -162,7 +160,7 @@ import WebImage
         #expect(result.isStale && result.refreshError?.statusCode == 503)
     }
 
-    @Test func `The caches alone serve what is stale, and say so`() async throws {
+    @Test func `fromCacheOnly serves stale images and marks them`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
         harness.clock.advance(100)
@@ -175,7 +173,7 @@ import WebImage
         let context = harness.context { $0.additionalHeaders = ["Cache-Control": "only-if-cached"] }
         for expected in [0, 1] {
             guard case .failure(let error) = await harness.deliveries([], context)[0] else {
-                Issue.record("a picture")
+                Issue.record("an image")
                 return
             }
             #expect(error.code == .notCached && harness.requestCount == expected)
@@ -184,7 +182,7 @@ import WebImage
         }
     }
 
-    @Test func `A load that is cancelled while it asks ends with that, and leaves the entry`() async throws {
+    @Test func `A load cancelled during revalidation ends as cancelled and leaves the entry`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
         harness.clock.advance(100)
@@ -198,7 +196,7 @@ import WebImage
         #expect(harness.cache.diskEntry(forKey: harness.refresh.key) != nil)
     }
 
-    @Test func `A program that is about to end waits for refreshes behind stale pictures`() async throws {
+    @Test func `A program that is about to end waits for background refreshes`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60, stale-while-revalidate=600")
         await harness.manager.finishRefreshes()
         _ = try await harness.result()
@@ -220,7 +218,7 @@ import WebImage
         #expect(try await harness.result().text == "two" && harness.requestCount == 2)
     }
 
-    @Test func `A server that confirms another picture again and again is an error, and not the old picture`()
+    @Test func `A server that keeps confirming another image causes an error and does not deliver the old image`()
         async throws
     {
         let harness = FreshnessHarness(cacheControl: "max-age=60, must-revalidate")
@@ -232,7 +230,7 @@ import WebImage
             content.headers = ["ETag": "\"2\""]
         }
         guard case .failure(let error) = await harness.deliveries()[0] else {
-            Issue.record("a picture")
+            Issue.record("an image")
             return
         }
         #expect(error.statusCode == 304 || error.code == .cacheNotModified)

@@ -1,9 +1,9 @@
-/// A case of the public suite of tests for HTTP caches: loads of one URL, what the origin answers to each, and what is expected.
-/// `Cases/README.txt` says how it is written.
+/// A case of the public test suite for HTTP caches: loads of one URL, the origin's responses, and the expected results.
+/// `Cases/README.txt` describes the notation.
 struct HTTPCacheCase: Sendable {
     enum Kind: String, Sendable { case required, optimal, check }
 
-    /// A name and a value, or what is expected of a field.
+    /// A field's name and its value, or an expectation of a field.
     struct Field: Sendable, Hashable {
         var name: String
         var value: String
@@ -18,11 +18,11 @@ struct HTTPCacheCase: Sendable {
 
     enum Expectation: String, Sendable { case cached, behind, origin, etag, modified, unanswered, nothing }
 
-    /// What the origin answers if it is asked.
+    /// The origin's response if it is asked.
     struct Answer: Sendable {
         var status = 200
         var closes = false
-        /// Seconds that it takes.
+        /// Seconds until the response is sent.
         var delay = 0.0
         var interimStatus: Int?
         var interimFields: [Field] = []
@@ -34,30 +34,32 @@ struct HTTPCacheCase: Sendable {
         var query: String?
         var request: [Field] = []
         var answer = Answer()
-        /// Whether the load ends with a picture; nil for what the answer's status says.
-        var endsWithPicture: Bool?
+        /// A Boolean value that indicates whether the load is expected to deliver an image; nil if the response's
+        /// status decides.
+        var endsWithImage: Bool?
         var delivered: [FieldExpectation] = []
         var sent: [Field] = []
-        /// Names of fields that are not to be sent.
+        /// Names of fields that must not be sent.
         var unsent: [String] = []
-        /// Seconds that pass after it.
+        /// Seconds that pass after this step.
         var wait = 0.0
 
-        var shouldEndWithPicture: Bool { endsWithPicture ?? (expectation != .unanswered && answer.status == 200) }
+        var shouldEndWithImage: Bool { endsWithImage ?? (expectation != .unanswered && answer.status == 200) }
     }
 
     var id: String
     var kind: Kind
     var group: String
-    /// In what it differs from the suite's.
+    /// The difference from the suite's case.
     var adaptation: String?
-    /// Why it does not come out as hoped.
+    /// The reason for an unexpected outcome.
     var reason: String?
     var steps: [Step] = []
 
-    /// Whether an answer without a picture is expected to be remembered, which is a matter of memory.
+    /// A Boolean value that indicates whether a response without an image is expected to be remembered. Only memory
+    /// does that.
     var expectsRememberedError: Bool {
-        steps.contains { $0.expectation == .cached && !$0.shouldEndWithPicture }
+        steps.contains { $0.expectation == .cached && !$0.shouldEndWithImage }
     }
 }
 
@@ -65,6 +67,6 @@ struct HTTPCacheCase: Sendable {
 struct HTTPCacheCaseFile: Sendable {
     var group = ""
     var cases: [HTTPCacheCase] = []
-    /// Cases that are not run, and why.
+    /// Cases that are not run, with reasons.
     var left: [(reason: String, ids: [String])] = []
 }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import TestSupport
 
-/// Reads files of cases. Everything that it does not know is an error, so that a slip of the pen is no case that passes.
+/// Parses files of cases. Unknown input is an error, so that a typing mistake cannot make a case pass.
 struct HTTPCacheCaseParser {
     struct Failure: Error, CustomStringConvertible {
         var line: String
@@ -19,7 +19,7 @@ struct HTTPCacheCaseParser {
         return parser.file
     }
 
-    /// All files, in the order in which the table has them.
+    /// All files, in the order of the table.
     static func all() throws -> [HTTPCacheCaseFile] {
         let names = [
             "freshness", "parsing", "directives", "status", "vary", "validation", "fields", "stale", "other",
@@ -106,7 +106,7 @@ struct HTTPCacheCaseParser {
         case "sent": step.sent.append(try field(argument))
         case "expect": step.delivered.append(try expectation(argument))
         case "answer": try readAnswer(argument, line, into: &step.answer)
-        case "ends": step.endsWithPicture = try ending(argument, line)
+        case "ends": step.endsWithImage = try ending(argument, line)
         case "wait": step.wait = argument.isEmpty ? 3 : try number(argument)
         default: throw Failure(line: line, complaint: "no such word")
         }

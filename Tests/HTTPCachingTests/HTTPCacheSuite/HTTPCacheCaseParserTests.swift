@@ -1,11 +1,11 @@
 import Testing
 import WebImage
 
-/// The notation of the cases, and what a case is held against: a driver that misreads them would have them all pass.
+/// The notation of the cases and the expectations. A driver that misread them would have them all pass.
 @Suite struct HTTPCacheCaseParserTests {
     private func parse(_ text: String) throws -> HTTPCacheCaseFile { try HTTPCacheCaseParser.parse(text) }
 
-    @Test func `A case has what is written`() throws {
+    @Test func `A case is parsed with all its parts`() throws {
         let file = try parse(
             """
             # a remark
@@ -34,7 +34,7 @@ import WebImage
         #expect(test.adaptation == "so" && test.reason == "of this" && test.steps.count == 2)
         #expect(test.steps[0].expectation == .nothing && test.steps[0].wait == 3)
         #expect(test.steps[0].request.map(\.value) == ["1"] && test.steps[0].answer.status == 404)
-        #expect(!test.steps[0].shouldEndWithPicture && test.steps[1].shouldEndWithPicture)
+        #expect(!test.steps[0].shouldEndWithImage && test.steps[1].shouldEndWithImage)
         let second = test.steps[1]
         #expect(second.expectation == .cached && second.query == "x=1" && second.wait == 5)
         let expected: [HTTPCacheCase.FieldExpectation] = [
@@ -44,7 +44,7 @@ import WebImage
         #expect(second.delivered == expected && second.sent.map(\.name) == ["E"] && second.unsent == ["F"])
     }
 
-    @Test func `Lines that stand for several are written out`() throws {
+    @Test func `Lines that stand for several are expanded`() throws {
         let file = try parse(
             """
             define both
@@ -71,11 +71,11 @@ import WebImage
         "case a check; load; like nothing", "case a check; load; give nothing", "case a check; load; ends well",
         "case a check; load; answer soon", "each a; b | c; do; end", "each a; b; do", "define a; give B: 1", "what",
     ])
-    func `What is no case is an error`(text: String) {
+    func `Invalid cases are errors`(text: String) {
         #expect(throws: HTTPCacheCaseParser.Failure.self) { try parse(text.replacing("; ", with: "\n")) }
     }
 
-    @Test func `No case is there twice, and none is both run and left out`() throws {
+    @Test func `Each case occurs once, and is either run or left out`() throws {
         let files = try HTTPCacheCaseParser.all()
         let ids = files.flatMap(\.cases).map(\.id) + files.flatMap(\.left).flatMap(\.ids)
         #expect(ids.count == Set(ids).count)
@@ -89,7 +89,7 @@ import WebImage
         (784_111_777.0, "Sun, 06 Nov 1994 08:49:37 GMT"), (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
         (1_704_067_199, "Sun, 31 Dec 2023 23:59:59 GMT"), (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
     ])
-    func `Dates are written as fields have them`(seconds: Double, text: String) {
+    func `Dates are formatted as HTTP dates`(seconds: Double, text: String) {
         #expect(HTTPCacheText.date(seconds) == text && HTTPDate.parse(text, now: seconds) == seconds)
         #expect(HTTPCacheText.filled("a {now-7} b", now: seconds + 7) == "a \(text) b")
     }

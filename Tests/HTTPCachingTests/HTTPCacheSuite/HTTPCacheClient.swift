@@ -7,22 +7,22 @@ import WebImage
 @testable import WebImageHTTP
 @testable import WebImageLoading
 
-/// A manager that asks servers how long pictures serve, with a cache and a downloader of its own, in a time that a test sets.
+/// A manager under `CachePolicy.http` with its own cache and downloader, in virtual time.
 final class HTTPCacheClient: Sendable {
     private struct Parts {
         let cache: ImageCache
         let manager: WebImageManager
     }
 
-    /// What came of a load.
+    /// The outcome of a load.
     struct Outcome: Sendable {
         var results: [Result<WebImageResult, WebImageError>]
 
-        /// What came first.
+        /// The first delivery.
         var first: Result<WebImageResult, WebImageError>? { results.first }
-        /// How wide the picture is that came first; nil for an error.
+        /// The width of the image delivered first; nil for an error.
         var width: Int? { (try? first?.get()).map(\.image.pixelWidth) }
-        /// How wide the pictures are that came.
+        /// The widths of the delivered images.
         var widths: [Int] { results.compactMap { try? $0.get() }.map(\.image.pixelWidth) }
     }
 
@@ -48,7 +48,7 @@ final class HTTPCacheClient: Sendable {
         _ clock: ManualClock
     ) -> Parts {
         var config = ImageCacheConfig()
-        // A pass removes what the days of a test have made too old, before or after a load that comes at the same time.
+        // A cleaning pass removes entries that virtual days have expired, before or after a concurrent load.
         config.expiryInterval = 0
         let cache = ImageCache(path: directory.path("cache"), config: config, clock: clock.source)
         let manager = WebImageManager(
@@ -63,14 +63,15 @@ final class HTTPCacheClient: Sendable {
     var cache: ImageCache { parts.withLock { $0.cache } }
     var manager: WebImageManager { parts.withLock { $0.manager } }
 
-    /// Forgets all that is not on disk, as the end of a program does.
+    /// Forgets everything that is not on disk, as a restart does.
     func restart() async {
         await cache.flush()
         let parts = Self.makeParts(directory, downloader, clock)
         self.parts.withLock { $0 = parts }
     }
 
-    /// A load under ``CachePolicy/http``, to its end and that of what it stores; the completion is called `count` times or more.
+    /// Runs a load under ``CachePolicy/http`` until it and its stores have ended; the completion is called at least
+    /// `count` times.
     func load(_ url: URL, headers: HTTPHeaders = [:], options: WebImageOptions = [], atLeast count: Int = 1) async
         -> Outcome
     {

@@ -4,10 +4,10 @@ import WebImage
 
 @testable import WebImageLoading
 
-/// Runs a case against the decisions alone, with a store of one record and one picture for each URL in place of caches, and the
-/// origin called in place of a network: what ``HTTPCacheMachine`` decides, and nothing else, makes the difference.
+/// Runs a case against the decision functions only. A store of one record and one image per URL replaces the caches,
+/// and a direct call to the origin replaces the network, so that only ``HTTPCacheMachine`` can make a difference.
 final class HTTPCacheMachineRun {
-    /// What an entry is kept under: a URL, and with whose rights it was asked for.
+    /// The key of an entry: a URL and the credentials it was requested with.
     private struct Place: Hashable {
         var url: URL
         var rights: String?
@@ -15,7 +15,7 @@ final class HTTPCacheMachineRun {
 
     private struct Entry {
         var record: HTTPCacheRecord
-        var picture: Int
+        var imageStep: Int
     }
 
     private let test: HTTPCacheCase
@@ -29,7 +29,7 @@ final class HTTPCacheMachineRun {
         origin = HTTPCacheOrigin(test, clock: clock)
     }
 
-    /// What is not as expected.
+    /// Returns the deviations from the expectations.
     func complaints() -> [String] {
         let start = clock.wallTime
         var observations: [HTTPCacheObservation] = []
@@ -81,7 +81,7 @@ final class HTTPCacheMachineRun {
 
     private func deliver(_ entry: Entry, _ url: URL) -> HTTPCacheObservation {
         let response = HTTPCacheMachine.delivered(entry.record, url: url, now: clock.wallTime)
-        return HTTPCacheObservation(picture: entry.picture, headers: response.headers)
+        return HTTPCacheObservation(imageStep: entry.imageStep, headers: response.headers)
     }
 
     private func validate(
@@ -99,7 +99,7 @@ final class HTTPCacheMachineRun {
             guard
                 let record = HTTPCacheMachine.updated(entry.record, by: response, request: request, now: clock.wallTime)
             else { return take(ask(url, request.headers), url, request) }
-            let renewed = Entry(record: record, picture: entry.picture)
+            let renewed = Entry(record: record, imageStep: entry.imageStep)
             entries[place(url, request)] = renewed
             return deliver(renewed, url)
         }
@@ -130,8 +130,8 @@ final class HTTPCacheMachineRun {
         }
         if HTTPCacheMachine.mayStore(response, request: request, policy: .http) {
             let record = HTTPCacheMachine.record(of: response, request: request, now: now)
-            entries[place(url, request)] = Entry(record: record, picture: step)
+            entries[place(url, request)] = Entry(record: record, imageStep: step)
         }
-        return HTTPCacheObservation(picture: step, headers: response.headers)
+        return HTTPCacheObservation(imageStep: step, headers: response.headers)
     }
 }

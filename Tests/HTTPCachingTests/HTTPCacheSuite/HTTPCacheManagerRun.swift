@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import WebImage
 
-/// Runs cases through a manager, a downloader and a cache, against a server on loopback.
+/// Runs cases with a manager, a downloader and a cache against a loopback server.
 final class HTTPCacheManagerRun: Sendable {
     private let origins = Lock<[String: HTTPCacheOrigin]>([:])
     private let server: LoopbackServer
@@ -15,9 +15,9 @@ final class HTTPCacheManagerRun: Sendable {
         }
     }
 
-    /// What is not as expected.
+    /// Returns the deviations from the expectations.
     ///
-    /// - Parameter forgets: whether all that is not on disk is forgotten before each load.
+    /// - Parameter forgets: Indicates whether everything that is not on disk is forgotten before each load.
     func complaints(_ test: HTTPCacheCase, forgets: Bool) async -> [String] {
         let clock = ManualClock()
         let start = clock.wallTime
@@ -52,7 +52,7 @@ final class HTTPCacheManagerRun: Sendable {
         var observation = HTTPCacheObservation(exchanges: origin.exchanges.filter { $0.step == index })
         switch outcome.first {
         case .success(let result)?:
-            observation.picture = result.image.pixelWidth - 1
+            observation.imageStep = result.image.pixelWidth - 1
             observation.headers = result.response?.headers
         case .failure(let error)?:
             observation.error = "\(error)"

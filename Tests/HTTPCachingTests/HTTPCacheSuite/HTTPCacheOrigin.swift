@@ -1,19 +1,19 @@
 import TestSupport
 import WebImage
 
-/// The origin of one case: it answers each step as the case says, counts its requests, and says 304 where the case expects that
-/// it is asked and it is asked with what it gave in the step before.
+/// The origin of one case. It responds to each step as the case says, counts its requests, and sends a 304 where the
+/// case expects a conditional request and the request has the validators of the step before.
 final class HTTPCacheOrigin: Sendable {
-    /// A request, and what was answered.
+    /// A request and its response.
     struct Exchange: Sendable {
-        /// The step in which it came, from 0 on.
+        /// The step in which it arrived, from 0.
         var step: Int
         var request: HTTPHeaders
         /// nil when the connection was closed.
         var status: Int?
     }
 
-    /// What is sent.
+    /// The response to send.
     struct Reply: Sendable {
         /// nil to close the connection.
         var status: Int?
@@ -36,12 +36,12 @@ final class HTTPCacheOrigin: Sendable {
 
     init(_ test: HTTPCacheCase, clock: ManualClock) { (steps, self.clock) = (test.steps, clock) }
 
-    /// The picture of a step: as wide in pixels as the number of the step, counted from one.
+    /// The image of a step. Its width in pixels is the number of the step, counted from one.
     static func body(ofStep step: Int) -> [UInt8] { PNGBomb.make(width: step + 1, height: 1) }
 
     var exchanges: [Exchange] { state.withLock { $0.exchanges } }
 
-    /// Begins a step: requests from now on are of it.
+    /// Begins a step: later requests belong to it.
     func begin(_ step: Int) {
         let fields = render(steps[step].answer.fields, now: clock.wallTime)
         state.withLock { state in
@@ -50,7 +50,7 @@ final class HTTPCacheOrigin: Sendable {
         }
     }
 
-    /// A value with its dates filled in.
+    /// Returns a value with its dates filled in.
     func render(_ fields: [HTTPCacheCase.Field], now: Double) -> [HTTPCacheCase.Field] {
         fields.map { HTTPCacheCase.Field(name: $0.name, value: HTTPCacheText.filled($0.value, now: now)) }
     }
@@ -91,7 +91,7 @@ final class HTTPCacheOrigin: Sendable {
 }
 
 extension HTTPCacheOrigin {
-    /// The answer as a loopback server gives it.
+    /// Returns the response in the loopback server's form.
     func response(to request: LoopbackRequest) -> LoopbackResponse {
         var fields = HTTPHeaders()
         for (name, value) in request.headers { fields.add(name: name, value: value) }

@@ -1,9 +1,9 @@
 import Testing
 import WebImage
 
-/// The public suite of tests for HTTP caches, against the decisions alone.
+/// The public test suite for HTTP caches, against the decision functions only.
 @Suite struct HTTPCacheSuiteMachineTests {
-    @Test func `Cases come out as they say`() throws {
+    @Test func `Cases end as expected`() throws {
         for test in try HTTPCacheCaseParser.all().flatMap(\.cases) {
             let complaints = HTTPCacheMachineRun(test).complaints()
             if test.reason == nil {

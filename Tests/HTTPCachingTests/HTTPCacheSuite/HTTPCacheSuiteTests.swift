@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import WebImage
 
-/// The public suite of tests for HTTP caches, against the whole library. `Documentation/HTTPCaching.md` has the results.
+/// The public test suite for HTTP caches, against the whole library. `Documentation/HTTPCaching.md` has the results.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct HTTPCacheSuiteTests {
-    /// Complaints of all cases, by id.
+    /// Deviations of all cases, by id.
     private func run(_ cases: [HTTPCacheCase], forgets: Bool) async throws -> [String: [String]] {
         let run = try HTTPCacheManagerRun()
         var complaints: [String: [String]] = [:]
@@ -14,7 +14,7 @@ import WebImage
         return complaints
     }
 
-    @Test func `Required cases pass, others do or say why not, and the document tells`() async throws {
+    @Test func `Required cases pass, others pass or give a reason, and the document lists the results`() async throws {
         let files = try HTTPCacheCaseParser.all()
         let cases = files.flatMap(\.cases)
         let complaints = try await run(cases, forgets: false)
@@ -35,11 +35,11 @@ import WebImage
         let written = FileManager.default.contents(atPath: path).map {
             String(decoding: $0, as: UTF8.self)
         }
-        #expect(written == text, "Documentation/HTTPCaching.md is not what the cases come to")
+        #expect(written == text, "Documentation/HTTPCaching.md differs from the results")
     }
 
-    @Test func `From disk alone they come out the same`() async throws {
-        // Errors are remembered in memory.
+    @Test func `From disk only, cases end the same way`() async throws {
+        // Errors are remembered only in memory.
         let cases = try HTTPCacheCaseParser.all().flatMap(\.cases).filter { !$0.expectsRememberedError }
         let complaints = try await run(cases, forgets: true)
         for test in cases {

@@ -1,11 +1,11 @@
 import WebImage
 
-/// What stands in braces in a case, filled in.
+/// Fills in what stands in braces in a case.
 enum HTTPCacheText {
-    /// - Parameter now: seconds since 1970, for `{now}`.
+    /// - Parameter now: Seconds since 1970, for `{now}`.
     static func filled(_ value: String, now: Double) -> String {
         var result = value.replacing("{space}", with: " ")
-        // All pictures have as many bytes.
+        // All images have the same number of bytes.
         result = result.replacing("{length}", with: "\(HTTPCacheOrigin.body(ofStep: 0).count)")
         while let start = result.firstRange(of: "{now") {
             guard let end = result[start.upperBound...].firstIndex(of: "}") else { return result }
@@ -15,12 +15,12 @@ enum HTTPCacheText {
         return result
     }
 
-    /// A date as fields have it, for example `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Returns an HTTP date, for example `Sun, 06 Nov 1994 08:49:37 GMT`.
     static func date(_ seconds: Double) -> String {
         let total = Int(seconds.rounded(.down))
         let (days, rest) = (total / 86_400, total % 86_400)
         let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][days % 7]
-        // Years begin in March here, so that leap days are at their ends.
+        // Years begin in March here, so that leap days come last.
         let shifted = days + 719_468
         let (era, day) = (shifted / 146_097, shifted % 146_097)
         let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365

@@ -1,22 +1,22 @@
 import WebImage
 
-/// What a step came to: what was delivered, and what reached the origin meanwhile.
+/// The outcome of a step: what was delivered, and which requests reached the origin.
 struct HTTPCacheObservation: Sendable {
-    /// The step whose picture was delivered, from 0 on; nil when the load ended with an error.
-    var picture: Int?
-    /// What the response says that was delivered with it.
+    /// The step whose image was delivered, from 0; nil when the load ended with an error.
+    var imageStep: Int?
+    /// The fields of the delivered response.
     var headers: HTTPHeaders?
-    /// The error, for reading.
+    /// A description of the error.
     var error: String?
-    /// Requests that came in the step.
+    /// Requests that arrived in the step.
     var exchanges: [HTTPCacheOrigin.Exchange] = []
 }
 
-/// Compares what was expected of the steps of a case with what they came to.
+/// Compares the expectations of a case's steps with their outcome.
 enum HTTPCacheVerdict {
-    /// What is not as expected; empty when all is.
+    /// Returns the deviations; empty if there are none.
     ///
-    /// - Parameter start: when the first step was answered, in seconds since 1970.
+    /// - Parameter start: The time of the first response, in seconds since 1970.
     static func complaints(_ test: HTTPCacheCase, _ observations: [HTTPCacheObservation], start: Double) -> [String] {
         zip(test.steps.indices, observations).flatMap { index, observation in
             let step = test.steps[index]
@@ -29,8 +29,8 @@ enum HTTPCacheVerdict {
     }
 
     private static func end(_ step: HTTPCacheCase.Step, _ seen: HTTPCacheObservation) -> String? {
-        if step.shouldEndWithPicture { return seen.picture == nil ? "error: \(seen.error ?? "none")" : nil }
-        return seen.picture.map { "the picture of load \($0 + 1) in place of an error" }
+        if step.shouldEndWithImage { return seen.imageStep == nil ? "error: \(seen.error ?? "none")" : nil }
+        return seen.imageStep.map { "the image of load \($0 + 1) in place of an error" }
     }
 
     private static func source(
@@ -39,7 +39,7 @@ enum HTTPCacheVerdict {
         _ index: Int
     ) -> String? {
         let requests = seen.exchanges.count
-        let isOld = seen.picture.map { $0 < index } ?? true
+        let isOld = seen.imageStep.map { $0 < index } ?? true
         switch expectation {
         case .nothing: return nil
         case .unanswered: return requests == 0 ? nil : "the origin was asked"
@@ -51,7 +51,7 @@ enum HTTPCacheVerdict {
             return requests == 1 ? nil : "\(requests) requests"
         case .origin:
             if requests != 1 { return "\(requests) requests" }
-            return seen.picture == nil || !isOld ? nil : "from the cache"
+            return seen.imageStep == nil || !isOld ? nil : "from the cache"
         case .etag, .modified:
             let name = expectation == .etag ? "If-None-Match" : "If-Modified-Since"
             guard requests == 1, let exchange = seen.exchanges.first else { return "\(requests) requests" }

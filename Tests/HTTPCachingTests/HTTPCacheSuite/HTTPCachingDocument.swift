@@ -1,6 +1,6 @@
-/// The document that says how the cases come out.
+/// The document of the cases' results.
 enum HTTPCachingDocument {
-    /// - Parameter complaints: by id; empty for a case that is as expected.
+    /// - Parameter complaints: Deviations by id; empty for a case that passes.
     static func text(_ files: [HTTPCacheCaseFile], complaints: [String: [String]]) -> String {
         var text = introduction(files.flatMap(\.cases), complaints)
         for file in files where !file.cases.isEmpty {

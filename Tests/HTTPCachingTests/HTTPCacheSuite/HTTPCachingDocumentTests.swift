@@ -14,7 +14,7 @@ import Testing
         HTTPCacheCaseFile(left: [(reason: "Others.", ids: ["d", "e"])]),
     ]
 
-    @Test func `It has a row for each case, and why others are left out`() {
+    @Test func `The document has a row for each case, and reasons for those left out`() {
         let text = HTTPCachingDocument.text(files, complaints: ["a": [], "b": ["no"], "c": []])
         #expect(text.contains("| `a` | required | pass |  |\n"))
         #expect(text.contains("| `b` | optimal | does not | So. One \\| two. |\n"))
@@ -23,7 +23,7 @@ import Testing
         #expect(text.contains("1 of 1 required cases pass, 0 of 1 optimal ones; 1 of 1 checks are answered with yes."))
     }
 
-    @Test func `What was not run does not pass`() {
+    @Test func `A case that was not run does not pass`() {
         let text = HTTPCachingDocument.text(files, complaints: ["b": []])
         #expect(text.contains("| `a` | required | **fail** |  |\n") && text.contains("| `c` | check | no |  |\n"))
         #expect(text.contains("| `b` | optimal | pass | So. |\n"))

@@ -6,7 +6,7 @@ import WebImage
 @testable import WebImageCodecs
 @testable import WebImageLoading
 
-/// Pictures of one URL that depend on a field of the request, from a server that says 304 to a date as readily as to a tag.
+/// Images of one URL that vary by a request field, from a server that answers 304 to a date as well as to a tag.
 @Suite(.timeLimit(.minutes(1))) struct HTTPVariantTests {
     private static let date = "Wed, 01 Jan 2020 00:00:00 GMT"
 
@@ -25,14 +25,14 @@ import WebImage
     }
 
     @Test(arguments: [true, false])
-    func `Each request gets its own, however the server knows them`(hasTags: Bool) async throws {
+    func `Each request gets its own variant, whichever validators the server has`(hasTags: Bool) async throws {
         let server = try server(hasTags: hasTags)
         let client = HTTPCacheClient(clock: ManualClock())
         for variant in [1, 2, 1, 1, 2] {
             let outcome = await client.load(server.url("/a.png"), headers: ["Foo": "\(variant)"])
             #expect(outcome.width == variant)
         }
-        // One of them is from the cache.
+        // One of them is delivered from the cache.
         #expect(server.requestCount() == 4)
         client.clock.advance(70)
         #expect(await client.load(server.url("/a.png"), headers: ["Foo": "2"]).width == 2)
@@ -41,7 +41,7 @@ import WebImage
     }
 
     @Test(arguments: ["1", nil])
-    func `What was stored for another request is asked about by its tag alone`(etag: String?) throws {
+    func `A response stored for another request is revalidated only by its tag`(etag: String?) throws {
         var response = HTTPResponse(url: URL(fileURLWithPath: "/a"), statusCode: 200)
         response.headers = ["Vary": "Foo", "Last-Modified": Self.date]
         response.headers["ETag"] = etag
@@ -53,7 +53,7 @@ import WebImage
         let other = HTTPCacheRequest(headers: ["Foo": "2"])
         let conditions = StorageRule(policy: .http, request: other).conditions(from: known)
         #expect(conditions?.etag == etag && conditions?.lastModified == nil)
-        // Under other policies a URL has one picture.
+        // Other policies keep one image per URL.
         #expect(StorageRule(policy: .revalidate, request: other).conditions(from: known) == known)
         #expect(StorageRule(policy: .http, request: other).conditions(from: nil) == nil)
     }

@@ -1,9 +1,9 @@
 import TestSupport
 import WebImage
 
-/// A response made at random whose meaning is known without reading it, and what a private cache may do with it.
+/// A random response with known meaning, and what a private cache may do with it.
 ///
-/// Written from the text of RFC 9111 another way than the library: by points in time instead of ages.
+/// Written from the text of RFC 9111 in another way than the library: by points in time instead of ages.
 struct CacheOracle {
     var fields: [String] = []
     var isNoCache = false
@@ -12,7 +12,7 @@ struct CacheOracle {
     var isImmutable = false
     var staleWhileRevalidate: Int?
     var maxAge: Int?
-    /// Relative to time 0, like every time here.
+    /// Relative to time 0, like all times here.
     var expires: Int?
     var date: Int?
     var age = 0
@@ -92,13 +92,13 @@ struct CacheOracle {
         fields.append("Vary: " + vary.joined(separator: ", "))
     }
 
-    /// Whether a request with these fields is for the same variant.
+    /// Returns whether a request with these fields selects the same variant.
     func isVariant(_ request: [String: String]) -> Bool {
         !vary.contains("*") && vary.allSatisfy { sent[$0] == request[$0] }
     }
 
-    /// The moment at which it stops to be fresh: what came at 0 was made before it was asked for, its `Age` earlier, and not
-    /// after its `Date`.
+    /// The time at which freshness ends. The response arrived at 0; it was made before the request, earlier by its
+    /// `Age`, and not after its `Date`.
     var end: Double {
         let birth = Swift.min(Double(-delay - age), Double(Swift.min(date ?? 0, 0)))
         return birth + lifetime
@@ -111,22 +111,22 @@ struct CacheOracle {
         return Double(Swift.max(0, (date ?? 0) - lastModified)) / 10
     }
 
-    /// Whether it serves at `now` without the server, by itself.
+    /// Returns whether it may be served at `now` without the server.
     func isFresh(at now: Double) -> Bool { Swift.max(now, 0) < end - 1e-9 }
 
-    /// Whether it may be delivered at `now` while the server is asked.
+    /// Returns whether it may be delivered at `now` while the server is asked.
     func mayBeDeliveredStale(at now: Double) -> Bool {
         guard let staleWhileRevalidate, !mustRevalidate else { return false }
         return Swift.max(now, 0) < end + Double(staleWhileRevalidate) - 1e-9
     }
 
-    /// Whether `now` is too near to a border to tell: tenths are no binary numbers.
+    /// Returns whether `now` is too near to a limit to decide, since tenths are not exact in binary.
     func isAtBorder(_ now: Double) -> Bool {
         let time = Swift.max(now, 0)
         return abs(time - end) < 1e-6 || abs(time - end - Double(staleWhileRevalidate ?? 0)) < 1e-6
     }
 
-    /// What the library makes of it.
+    /// The library's record of it.
     var row: CacheRow {
         let asked = sent.map { "\($0.key): \($0.value)" }.sorted().joined(separator: " | ")
         return CacheRow(fields.joined(separator: " | "), asked: asked, delay: Double(delay), at: 0, "")

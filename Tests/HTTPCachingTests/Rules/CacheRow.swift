@@ -4,10 +4,10 @@ import WebImage
 
 @testable import WebImageLoading
 
-/// A row of the table: a response that is stored at time 0, a request some seconds later, and what is to be done.
+/// A row of the table: a response stored at time 0, a request some seconds later, and the expected decision.
 ///
-/// Fields are written `Name: value | Name: value`; `{60}` in a value is the date 60 seconds after time 0. What is expected is
-/// written as ``text(_:)`` does.
+/// Fields are written `Name: value | Name: value`; `{60}` in a value is the date 60 seconds after time 0. Expectations
+/// have the form of ``text(_:)``.
 struct CacheRow: Sendable, Hashable, CustomTestStringConvertible {
     /// Time 0: Tue, 14 Nov 2023 22:13:20 GMT.
     static let start = 1_700_000_000.0
@@ -15,19 +15,19 @@ struct CacheRow: Sendable, Hashable, CustomTestStringConvertible {
     /// The response's fields.
     var response: String
     var status = 200
-    /// The fields of the request it was the answer to.
+    /// The fields of the request that it answered.
     var asked = ""
-    /// How long that took.
+    /// Seconds that the exchange took.
     var delay = 0.0
     /// The redirects before it: `302 Name: value`, separated by `>`.
     var via = ""
-    /// The fields of the request to be decided about.
+    /// The fields of the new request.
     var request = ""
     var cookies = false
     var policy = CachePolicy.http
-    /// When that is, in seconds after time 0.
+    /// The new request's time, in seconds after time 0.
     var at: Double
-    /// What is expected, and which age.
+    /// The expected decision and age.
     var expected: String
     var age: Double?
 
@@ -98,7 +98,7 @@ struct CacheRow: Sendable, Hashable, CustomTestStringConvertible {
         )
     }
 
-    /// Fields as they are written in rows.
+    /// Parses fields as rows write them.
     static func headers(_ text: String) -> HTTPHeaders {
         var headers = HTTPHeaders()
         for field in text.split(separator: "|") {
@@ -120,7 +120,7 @@ struct CacheRow: Sendable, Hashable, CustomTestStringConvertible {
         return text[..<open] + date(seconds) + dated(String(text[text.index(after: close)...]))
     }
 
-    /// The date so many seconds after time 0, in the first form of RFC 9110, 5.6.7.
+    /// Returns the date this many seconds after time 0, in the first form of RFC 9110, 5.6.7.
     static func date(_ seconds: Double) -> String {
         let time = Int(start + seconds)
         let days = Int((Double(time) / 86_400).rounded(.down))
@@ -141,7 +141,8 @@ struct CacheRow: Sendable, Hashable, CustomTestStringConvertible {
         return "\(weekdays[((days % 7) + 7) % 7]), \(two(day)) \(names[month]) \(year) \(clock) GMT"
     }
 
-    /// A decision as rows write it: what is done, the rule, and of a question what serves when nobody answers it.
+    /// Returns a decision as rows write it: the action, the rule, and for a revalidation what is served when the server
+    /// does not answer.
     static func text(_ decision: HTTPCacheDecision) -> String {
         switch decision {
         case .hit(let answer): answer.isStale ? "hit stale \(answer.rule)" : "hit \(answer.rule)"

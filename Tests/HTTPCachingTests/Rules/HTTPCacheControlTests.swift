@@ -20,7 +20,7 @@ import WebImage
             ("a=\"1\" , b", ["a=1", "b"]), ("Ä=1", ["Ä=1"]),
         ] as [(String, [String])]
     )
-    func `A list is read directive by directive`(text: String, directives: [String]) {
+    func `A list is parsed directive by directive`(text: String, directives: [String]) {
         var reader = HTTPDirectiveReader(text)
         var found: [String] = []
         while let directive = reader.next() {
@@ -41,11 +41,11 @@ import WebImage
             ("1_000", nil), ("NaN", nil), ("inf", nil),
         ] as [(String, Double?)]
     )
-    func `Seconds are digits, and no more than can be said`(text: String, seconds: Double?) {
+    func `Seconds are digits only, and are limited to the largest value`(text: String, seconds: Double?) {
         #expect(HTTPDirective.seconds(text.utf8) == seconds)
     }
 
-    @Test func `Every directive is known`() {
+    @Test func `Every directive is parsed`() {
         let control = HTTPCacheControl([
             "Cache-Control": """
             no-store, no-cache, must-revalidate, must-understand, public, private, immutable, only-if-cached, max-age=1, \
@@ -64,7 +64,7 @@ import WebImage
         #expect(HTTPCacheControl(["Cache-Control": "", "Expires": "0"]) == HTTPCacheControl())
     }
 
-    @Test func `What is said twice counts as that which allows least`() {
+    @Test func `Of a repeated directive the strictest value counts`() {
         let control = HTTPCacheControl([
             "Cache-Control": "max-age=5, min-fresh=5, max-stale=5, stale-while-revalidate=5, stale-if-error=5",
             "cache-control": "max-age=9, min-fresh=9, max-stale, stale-while-revalidate=x, stale-if-error=9, public",
@@ -78,7 +78,7 @@ import WebImage
         #expect(control.flags == .isPublic)
     }
 
-    @Test func `A request says no-cache with Pragma only where it has no Cache-Control`() {
+    @Test func `Pragma in a request counts as no-cache only without Cache-Control`() {
         #expect(HTTPCacheRequest(headers: ["Pragma": "no-cache"]).control.says(.noCache))
         let request = HTTPCacheRequest(headers: ["Pragma": "no-cache", "Cache-Control": "max-age=5"])
         #expect(!request.control.says(.noCache))
@@ -95,7 +95,7 @@ import WebImage
             var count = 0
             let time = ContinuousClock().measure { while reader.next() != nil { count += 1 } }
             #expect(count <= text.utf8.count)
-            // With the square of the length it would be minutes.
+            // Quadratic time would be minutes.
             #expect(time < .seconds(20))
         }
     }

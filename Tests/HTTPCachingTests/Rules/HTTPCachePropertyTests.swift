@@ -7,7 +7,7 @@ import WebImage
 @testable import WebImageLoading
 @testable import WebImageModel
 
-/// What holds for every response, request and time.
+/// Properties that hold for every response, request and time.
 @Suite struct HTTPCachePropertyTests {
     private static let seeds: Range<UInt64> = 0..<8
 
@@ -23,7 +23,7 @@ import WebImage
     }
 
     @Test(arguments: seeds)
-    func `Nothing serves past its lifetime, and everything does within it`(seed: UInt64) {
+    func `Nothing is served past its lifetime, and everything within it`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<250 {
             let oracle = CacheOracle(using: &random)
@@ -43,7 +43,7 @@ import WebImage
         }
     }
 
-    /// What the text allows: the kinds of decisions.
+    /// The kinds of decisions that the RFC allows.
     private func expectation(_ oracle: CacheOracle, _ request: [String: String], _ now: Double) -> [String] {
         guard oracle.isVariant(request) else {
             return oracle.vary.contains("*") && (oracle.hasETag || oracle.lastModified != nil) ? ["ask"] : ["fetch"]
@@ -58,7 +58,7 @@ import WebImage
     }
 
     @Test(arguments: seeds)
-    func `Directives of a request never make more serve, but for max-stale`(seed: UInt64) {
+    func `Request directives never allow more to be served, except max-stale`(seed: UInt64) {
         var random = SeededGenerator(seed: seed &+ 1000)
         for _ in 0..<300 {
             let oracle = CacheOracle(using: &random)
@@ -79,7 +79,7 @@ import WebImage
     }
 
     @Test(arguments: seeds)
-    func `What says no-store is never stored`(seed: UInt64) {
+    func `A no-store response is never stored`(seed: UInt64) {
         var random = SeededGenerator(seed: seed &+ 2000)
         let others = [
             "max-age=60", "public", "private", "immutable", "must-understand", "foo=\"a, b\"", "no-cache=\"x\"", "=",
@@ -113,7 +113,7 @@ import WebImage
     }
 
     @Test(arguments: seeds)
-    func `A 304 leaves what belongs to the body, or is refused`(seed: UInt64) {
+    func `A 304 leaves the fields that describe the body, or is refused`(seed: UInt64) {
         var random = SeededGenerator(seed: seed &+ 3000)
         let body = ["content-type: image/png", "content-length: 5", "content-encoding: gzip"]
         for _ in 0..<300 {
@@ -141,7 +141,7 @@ import WebImage
     }
 
     @Test(arguments: seeds)
-    func `No clock makes an age that is negative, or a trap`(seed: UInt64) {
+    func `No clock makes an age negative or traps`(seed: UInt64) {
         var random = SeededGenerator(seed: seed &+ 4000)
         let extremes: [Double] = [
             0, -1, .infinity, -.infinity, .nan, .greatestFiniteMagnitude, -.greatestFiniteMagnitude, 1e-300, 1e18,
@@ -183,7 +183,7 @@ import WebImage
     }
 
     @Test(arguments: seeds)
-    func `A clock that is set back makes nothing older, and forward nothing fresh`(seed: UInt64) {
+    func `A clock set back makes nothing older, one set forward nothing fresh`(seed: UInt64) {
         var random = SeededGenerator(seed: seed &+ 5000)
         for _ in 0..<200 {
             let oracle = CacheOracle(using: &random)
@@ -197,7 +197,7 @@ import WebImage
     }
 
     @Test(arguments: seeds)
-    func `Records survive being written, whatever is in them`(seed: UInt64) {
+    func `Records survive encoding, whatever they contain`(seed: UInt64) {
         var random = SeededGenerator(seed: seed &+ 6000)
         for _ in 0..<200 {
             let oracle = CacheOracle(using: &random)

@@ -17,7 +17,7 @@ import WebImage
         redirectLifetime: 0.1
     )
 
-    @Test func `The lines are these`() {
+    @Test func `A record is encoded as these lines`() {
         #expect(
             record.encodedLines() == [
                 "x-http-status: 200", "x-http-request-time: 1700000000.125",
@@ -28,7 +28,7 @@ import WebImage
         )
     }
 
-    @Test func `What is read is what was written`() {
+    @Test func `A decoded record equals the encoded one`() {
         #expect(HTTPCacheRecord(lines: record.encodedLines()) == record)
         var plain = record
         plain.redirectLifetime = nil
@@ -40,12 +40,12 @@ import WebImage
         #expect(HTTPCacheRecord(lines: record.encodedLines())?.facts == record.facts)
     }
 
-    @Test func `The validators are lines that others read too`() {
+    @Test func `The validators are lines that other readers understand, too`() {
         let bytes = record.encodedLines().map { $0 + "\n" }.joined()
         #expect(ResponseLines(.init(bytes.utf8)).validators == CacheValidators(etag: "\"a: b\"", lastModified: nil))
     }
 
-    @Test func `Lines of others and of later versions are passed over`() {
+    @Test func `Unknown lines are skipped`() {
         let others = ["x-received-hash: 0123456789abcdef", "x-http-later: 1", "x-http-: "]
         #expect(HTTPCacheRecord(lines: others + record.encodedLines() + others) == record)
         #expect(
@@ -54,14 +54,14 @@ import WebImage
         #expect(HTTPCacheRecord(lines: []) == nil)
     }
 
-    @Test func `Names of fields that somebody wrote in upper case are read in lower case`() throws {
+    @Test func `Field names in upper case are read in lower case`() throws {
         let lines = record.encodedLines().map { $0.hasPrefix("etag") ? "ETag" + $0.dropFirst(4) : $0 }
         let read = try #require(HTTPCacheRecord(lines: lines))
         #expect(read == record)
         #expect(read.encodedLines() == record.encodedLines())
     }
 
-    @Test func `A record without status or times is none`() {
+    @Test func `Lines without status or times are not a record`() {
         for missing in 0..<3 {
             var lines = record.encodedLines()
             lines.remove(at: missing)
@@ -69,7 +69,7 @@ import WebImage
         }
     }
 
-    @Test func `Every number that is said twice or damaged makes it none`() {
+    @Test func `Lines with a repeated or damaged number are not a record`() {
         let bad = ["", "x", "nan", "inf", "-inf", "1e999", "1,5", "0x", "200 ", " 200", "1 2", "--1"]
         for index in 0..<4 {
             var twice = record.encodedLines()
@@ -88,7 +88,7 @@ import WebImage
         "x-http-status: 99", "x-http-status: 1000", "x-http-status: 200.5", "x-http-status: -200",
         "x-http-redirect-lifetime: -1",
     ])
-    func `A number out of its bounds makes it none`(line: String) {
+    func `Lines with a number out of bounds are not a record`(line: String) {
         let name = line.prefix { $0 != ":" }
         let lines = record.encodedLines().map { $0.hasPrefix(name) ? line : $0 }
         #expect(HTTPCacheRecord(lines: lines) == nil)
@@ -98,7 +98,7 @@ import WebImage
         "", "etag", "etag:", "etag:\"a\"", ": x", "e tag: x", "etag : x", "etag: a\nb", "etag: a\rb", "etag: a\u{0}b",
         "ätag: x", "x-http-selecting: x", "x-http-selecting: : x", "x-http-selecting: a b: x", "x-http-selecting: ",
     ])
-    func `A line that is no field makes it none`(line: String) {
+    func `Lines with a malformed field are not a record`(line: String) {
         #expect(HTTPCacheRecord(lines: record.encodedLines() + [line]) == nil)
     }
 
@@ -108,7 +108,7 @@ import WebImage
         #expect(HTTPCacheRecord(lines: record.encodedLines() + Array(repeating: line, count: 8)) == nil)
     }
 
-    @Test func `The largest record has lines that are read`() {
+    @Test func `The largest record has lines that can be read`() {
         var response = CacheRow.answer("Vary: Foo")
         response.headers.add(name: "X-Fill", value: String(repeating: "x", count: 16_000))
         let request = HTTPCacheRequest(headers: ["Foo": String(repeating: "y", count: 8000)])
@@ -118,7 +118,7 @@ import WebImage
         #expect(HTTPCacheRecord(lines: large.encodedLines()) == large)
     }
 
-    @Test func `A field that is no line is left out of the lines`() {
+    @Test func `A field that cannot be a line is left out`() {
         var odd = record
         odd.headers = ["x-a": "1\n2", "x-http-status": "500", "bad name": "1", "X-Ok": "1"]
         odd.selectingHeaders = ["foo": "a\rb"]
@@ -129,7 +129,7 @@ import WebImage
     }
 
     @Test(arguments: 0..<4)
-    func `Damaged lines are refused or read as something that can be written`(seed: UInt64) {
+    func `Damaged lines are refused, or read as something that can be written`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<300 {
             var lines = record.encodedLines()
@@ -155,7 +155,7 @@ import WebImage
 }
 
 extension HTTPCacheRecord {
-    /// The lines of a record, without their line feeds.
+    /// Returns the lines of a record, without line feeds.
     func encodedLines() -> [String] {
         var bytes: [UInt8] = []
         appendLines(to: &bytes)

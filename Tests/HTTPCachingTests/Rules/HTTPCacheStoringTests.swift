@@ -5,7 +5,7 @@ import WebImage
 @testable import WebImageLoading
 @testable import WebImageModel
 
-/// What is stored, what is kept of it, and what is remembered to be missing.
+/// Stored responses, their fields, and remembered errors.
 @Suite struct HTTPCacheStoringTests {
     @Test(arguments: [
         (200, "", "", true), (200, "Cache-Control: max-age=60", "", true), (200, "Cache-Control: private", "", true),
@@ -31,7 +31,7 @@ import WebImage
         (299, "Cache-Control: must-understand, max-age=60", "", false),
         (200, "Cache-Control: must-understand, max-age=60", "", true),
     ])
-    func `What may be stored follows from status and fields`(
+    func `Status and fields decide whether a response may be stored`(
         status: Int,
         response: String,
         request: String,
@@ -62,7 +62,7 @@ import WebImage
             (500, "Cache-Control: max-age=60", "", nil), (451, "Cache-Control: max-age=60", "", nil),
         ] as [(Int, String, String, Double?)]
     )
-    func `What is missing is remembered for as long as it says, or shortly`(
+    func `A missing image is remembered for its lifetime, or shortly`(
         status: Int,
         response: String,
         request: String,
@@ -82,7 +82,7 @@ import WebImage
         #expect(lifetime(.revalidate) == nil)
     }
 
-    @Test func `A record has the end-to-end fields, without cookies and without names of its own lines`() {
+    @Test func `A record has the end-to-end fields, without cookies and the names of its own lines`() {
         let record = CacheRow(
             """
             Connection: close, X-Hop, cache-control | X-Hop: 1 | Keep-Alive: 5 | Proxy-Connection: x | TE: x | Trailer: x \
@@ -107,7 +107,7 @@ import WebImage
         #expect(record.headers.fields.map(\.name) == ["etag", "x-d"])
     }
 
-    @Test func `Times and fields come from the exchange, or from the caller`() {
+    @Test func `Times and fields are those of the exchange, or the caller's`() {
         var response = CacheRow.answer("Vary: Foo, Bar")
         let request = HTTPCacheRequest(headers: ["Foo": "of the caller", "Other": "1"])
         let plain = HTTPCacheMachine.record(of: response, request: request, now: 50)
@@ -140,7 +140,7 @@ import WebImage
         #expect(!record.encodedLines().contains { $0.contains("secret") })
     }
 
-    @Test func `Fields above the limit leave those that caching is about`() {
+    @Test func `If fields exceed the limit, those that control caching are kept`() {
         var response = CacheRow.answer(
             "Cache-Control: max-age=60 | Vary: Accept | ETag: \"a\" | Last-Modified: {-9} | Date: {0} | Content-Type: image/png"
         )
@@ -180,7 +180,7 @@ import WebImage
         #expect(size <= HTTPHeaders.keptByteCount)
     }
 
-    @Test func `Fields of the request that are too long to be kept make the answer one for nobody else`() {
+    @Test func `A response to request fields that are too long to be kept matches no other request`() {
         let long = String(repeating: "a", count: 9000)
         var response = CacheRow.answer("Cache-Control: max-age=60 | Vary: Foo | ETag: \"a\"")
         response.exchange = HTTPExchange(requestHeaders: ["Foo": long], requestTime: 0, responseTime: 0)

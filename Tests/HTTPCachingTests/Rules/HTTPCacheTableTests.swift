@@ -5,7 +5,7 @@ import WebImage
 
 @Suite struct HTTPCacheTableTests {
     @Test(arguments: CacheRows.all.flatMap { $0 })
-    func `A row of the table is decided as it says`(row: CacheRow) {
+    func `Each row of the table is decided as written`(row: CacheRow) {
         let decision = row.decision
         #expect(CacheRow.text(decision) == row.expected)
         if let age = row.age {
@@ -21,7 +21,7 @@ import WebImage
         #expect(Set(texts).count == texts.count)
         let words = Set(rows.flatMap { row in row.expected.split { $0 == " " || $0 == "," }.map(String.init) })
         let unseen = HTTPCacheRule.allCases.filter { !words.contains("\($0)") }
-        // Those of an entry without a record, which no row has.
+        // The rules for an entry without a record, which no row has.
         #expect(Set(unseen) == [.nothingStored, .noRecord])
     }
 
@@ -49,7 +49,7 @@ import WebImage
         #expect(text(true) == unknown)
     }
 
-    @Test func `Every rule has words of its own`() {
+    @Test func `Every rule has its own description`() {
         let words = HTTPCacheRule.allCases.map(\.explanation)
         #expect(Set(words).count == words.count)
         #expect(words.allSatisfy { $0.count > 10 && !$0.hasSuffix(".") && !$0.contains("\n") })
@@ -70,7 +70,7 @@ import WebImage
             ("Cache-Control: max-age=60, stale-while-revalidate=60", 70, 60, 70, false, .staleWhileRevalidate),
         ] as [(String, Double, Double?, Double, Bool, HTTPCacheRule)]
     )
-    func `A record tells how fresh it is`(
+    func `A record reports how fresh it is`(
         response: String,
         at: Double,
         lifetime: Double?,
@@ -83,7 +83,7 @@ import WebImage
         #expect(freshness.explanation == rule.explanation)
     }
 
-    @Test func `A redirect shortens the lifetime that is told`() {
+    @Test func `A redirect shortens the reported lifetime`() {
         let row = CacheRow("Cache-Control: max-age=60 | Age: 5", via: "302 Cache-Control: max-age=20", at: 0, "")
         let freshness = row.record.freshness(now: CacheRow.start + 21)
         #expect(freshness == HTTPFreshness(lifetime: 25, age: 26, isFresh: false, rule: .redirected))

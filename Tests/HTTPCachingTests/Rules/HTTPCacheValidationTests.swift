@@ -5,7 +5,7 @@ import WebImage
 @testable import WebImageLoading
 @testable import WebImageModel
 
-/// Conditions, and what a 304 does.
+/// Conditional requests, and the effect of a 304.
 @Suite struct HTTPCacheValidationTests {
     private let stored = CacheRow(
         """
@@ -35,7 +35,7 @@ import WebImage
             ),
         ] as [(String, [String])]
     )
-    func `Conditions are the validators as they came`(response: String, conditions: [String]) {
+    func `Conditions are the validators as they were received`(response: String, conditions: [String]) {
         let fields = CacheValidators(record: CacheRow(response, at: 0, "").record)?.conditions.fields
         #expect(fields?.map { "\($0.name): \($0.value)" } == conditions)
     }
@@ -55,12 +55,12 @@ import WebImage
         ("", "ETag: \"a\"", false),
         ("ETag: \"A\"", "ETag: \"a\"", false),
     ])
-    func `A 304 is about what has its validators`(stored: String, answer: String, isAbout: Bool) {
+    func `A 304 applies to the entry with its validators`(stored: String, answer: String, isAbout: Bool) {
         #expect((updated(CacheRow(stored, at: 0, "").record, answer) != nil) == isAbout)
     }
 
     @Test(arguments: [200, 206, 302, 404, 503])
-    func `No other answer updates a record`(status: Int) {
+    func `No other response updates a record`(status: Int) {
         let answer = CacheRow.answer("ETag: \"a\"", status: status)
         #expect(HTTPCacheMachine.updated(stored, by: answer, request: HTTPCacheRequest(), now: 0) == nil)
     }
@@ -80,7 +80,7 @@ import WebImage
         #expect(new.age(at: CacheRow.start + 105) == 7)
     }
 
-    @Test func `What describes the stored bytes stays`() throws {
+    @Test func `Fields that describe the stored bytes stay`() throws {
         let answer = """
             Content-Type: text/html | Content-Length: 0 | Content-Encoding: br | Content-Range: y | Content-Language: de \
             | Connection: X-Bar | X-Bar: hop | Set-Cookie: a=b | Transfer-Encoding: chunked
@@ -96,7 +96,7 @@ import WebImage
         #expect(new.headers["transfer-encoding"] == nil)
     }
 
-    @Test func `A 304 without Date and Age is as old as it is`() throws {
+    @Test func `A 304 without Date and Age has the age of the exchange`() throws {
         let new = try #require(updated(stored, "ETag: \"a\""))
         #expect(new.headers["date"] == nil)
         #expect(new.headers["age"] == nil)
@@ -105,7 +105,7 @@ import WebImage
         #expect(!new.cacheStatus(at: CacheRow.start + 160).isFresh)
     }
 
-    @Test func `A 304 changes what is said about caching`() throws {
+    @Test func `A 304 can change the cache directives`() throws {
         let strict = try #require(updated(stored, "Cache-Control: no-cache"))
         let request = HTTPCacheRequest()
         let now = CacheRow.start + 101
@@ -149,7 +149,7 @@ import WebImage
         #expect(record.headers["cache-control"] != nil)
     }
 
-    @Test func `What is delivered says how old it is`() {
+    @Test func `A delivered image has its age`() {
         let response = HTTPCacheMachine.delivered(stored, url: CacheRow.url, now: CacheRow.start + 5.9)
         #expect(response.statusCode == 200)
         #expect(response.url == CacheRow.url)
@@ -170,7 +170,7 @@ import WebImage
             ("/", false, "/"),
         ] as [(String, Bool?, String)]
     )
-    func `An entity tag is a mark of weakness and the rest`(text: String, isWeak: Bool?, opaque: String) {
+    func `An entity tag consists of a weakness mark and its opaque part`(text: String, isWeak: Bool?, opaque: String) {
         let tag = HTTPEntityTag(text)
         #expect(tag?.isWeak == isWeak)
         #expect(tag.map { $0.opaque == opaque } ?? (isWeak == nil))

@@ -1,18 +1,18 @@
 import CIsolation
 import Glibc
 
-/// What a decoder that was taken over tries with its parent and with memory.
+/// Attacks of a compromised decoder on its parent and on memory.
 enum Attacks {
-    /// Asked before there are walls.
+    /// Requested before the sandbox.
     private static let parent = getppid()
-    /// Commands that have other processes signalled, or tell what they do: F_SETOWN, F_SETSIG, F_SETLEASE, F_NOTIFY.
+    /// Commands that have other processes signalled, or report their actions: F_SETOWN, F_SETSIG, F_SETLEASE, F_NOTIFY.
     private static let commands: [Int32] = [8, 10, 1024, 1026]
 
     private typealias SetLimits =
         @convention(c) (pid_t, Int32, UnsafePointer<rlimit>?, UnsafeMutablePointer<rlimit>?) -> Int32
     private typealias Allocate = @convention(c) (Int32, Int32, Int, Int) -> Int32
     private typealias SignalThread = @convention(c) (pid_t, pid_t, Int32) -> Int32
-    /// What the module of the C library leaves out.
+    /// Missing in the module of the C library.
     private static let setLimits = unsafeBitCast(dlsym(nil, "prlimit64"), to: SetLimits?.self)
     private static let allocate = unsafeBitCast(dlsym(nil, "fallocate"), to: Allocate?.self)
     private static let signalThread = unsafeBitCast(dlsym(nil, "tgkill"), to: SignalThread?.self)
@@ -21,7 +21,7 @@ enum Attacks {
         guard parent > 0, setLimits != nil, signalThread != nil, allocate != nil else { exit(47) }
     }
 
-    /// Begins a thread that stays.
+    /// Starts a thread that stays.
     static func startThread() {
         var thread = pthread_t()
         guard pthread_create(&thread, nil, { _ in while true { pause() } }, nil) == 0 else { exit(48) }
@@ -53,7 +53,7 @@ enum Attacks {
         }
     }
 
-    /// The signal of the limit that can be lifted can be caught: only the other one ends a process for certain.
+    /// The signal of the soft limit can be caught: only the hard limit certainly ends a process.
     private static func liftProcessorTime() {
         var limit = rlimit()
         guard setLimits?(0, 0 /* RLIMIT_CPU */, nil, &limit) == 0, limit.rlim_max < 1 << 32 else { exit(49) }
@@ -61,19 +61,20 @@ enum Attacks {
         if setLimits?(0, 0, &limit, nil) == 0 { exit(49) }
     }
 
-    /// Memory that is not mapped counts for no limit of address space: only how many pieces there are, and how big each is.
+    /// Unmapped memory counts for no limit of address space: only the number of pieces is limited, and the size of
+    /// each.
     private static func hoardMemory() {
         var pieces: [Int32] = []
         while case let piece = webimage_memory_create(1 << 20), piece >= 0 { pieces.append(piece) }
         if pieces.count > 16 { exit(50) }
-        // More than the biggest picture takes.
+        // More than the biggest image takes.
         if let piece = pieces.first, ftruncate(piece, 1800 << 20) == 0 { exit(51) }
         // Pages without a mapping.
         if let piece = pieces.last, allocate?(piece, 0, 0, 1 << 20) == 0 { exit(52) }
         for piece in pieces { close(piece) }
     }
 
-    /// Memory that held something comes back empty, also where no library asks for that.
+    /// Reused memory is zeroed, also where no library requests that.
     private static func lookForLeftovers() {
         for byteCount in [2000, 100_000, 900_000, 3_000_000] {
             let blocks = (0..<4).map { _ in malloc(byteCount) }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import WebImage
 
-/// Takes texts that begin with "HAZARD ", for pictures of 4 x 4 pixels.
+/// Decodes texts that begin with "HAZARD ", to images of 4 x 4 pixels.
 struct HazardCoder: AnimatedImageCoder {
     private static let mark = "HAZARD "
 
@@ -11,7 +11,7 @@ struct HazardCoder: AnimatedImageCoder {
     func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
         if name(data) == "header" { Hazards.run("segfault") }
         if name(data) == "header announced" { Lies.tell("announced alone") }
-        if name(data).hasPrefix("big") { return BigPictures.properties }
+        if name(data).hasPrefix("big") { return BigImages.properties }
         var properties = ImageProperties(format: .png, width: 4, height: 4)
         if name(data) == "frames" {
             properties.frameCount = 20_000
@@ -26,7 +26,7 @@ struct HazardCoder: AnimatedImageCoder {
         if name == "strange code" { throw WebImageError(.cancelled, "never mind") }
         Hazards.run(name)
         Lies.tell(name)
-        return try BigPictures.decode(name) ?? Self.picture(0)
+        return try BigImages.decode(name) ?? Self.picture(0)
     }
 
     func memoryNeed(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> DecodeMemoryNeed {

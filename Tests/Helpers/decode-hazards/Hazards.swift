@@ -1,6 +1,6 @@
 import Glibc
 
-/// What may happen in a decoder.
+/// Possible misbehaviour of a decoder.
 enum Hazards {
     static func run(_ name: String) {
         switch name {
@@ -23,11 +23,11 @@ enum Hazards {
             var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("/bin/true"), nil]
             execv("/bin/true", &arguments)
         case "kill": kill(1, 0)
-        // A system call that nobody thought of.
+        // A system call that the sandbox does not list.
         case "sync": sync()
         case "exit": exit(3)
         case "thread": runThread { _ in nil }
-        // MADV_GUARD_INSTALL, which newer C libraries ask for with each thread, and advice that no kernel knows yet.
+        // MADV_GUARD_INSTALL, which newer C libraries request with each thread, and advice that no kernel knows yet.
         case "advice": for advice: Int32 in [102, 103, 1000, .max] { askForGuardPages(advice) }
         case "warning": askForPeer()
         default: Attacks.run(name)
@@ -50,7 +50,7 @@ enum Hazards {
         }
     }
 
-    /// As careless code does: nobody looks whether there was memory.
+    /// Like careless code: the allocation is not checked.
     private static func allocate(_ byteCount: Int) {
         let step = 64 << 20
         for _ in 0..<byteCount / step {
@@ -59,7 +59,7 @@ enum Hazards {
         }
     }
 
-    /// Who may read only fonts is told that there is no such right, and goes on.
+    /// A worker that may read only fonts gets an error, and continues.
     private static func openPasswords() { if open("/etc/passwd", O_RDONLY) >= 0 { exit(41) } }
 
     private static func askForGuardPages(_ advice: Int32) {
@@ -75,7 +75,7 @@ enum Hazards {
         if getpeername(2, &address, &length) != -1 || errno != ENOTSOCK { exit(54) }
     }
 
-    /// Libraries have threads of their own, and may.
+    /// Libraries may have their own threads.
     private static func runThread(
         _ body: @escaping @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
     ) {

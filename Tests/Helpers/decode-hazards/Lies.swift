@@ -5,7 +5,7 @@ import WebImage
 @testable import WebImageCache
 @testable import WebImageIsolation
 
-/// Answers that no honest worker gives. What follows them is what the loop sends itself.
+/// Answers that no honest worker gives. The loop itself sends what follows them.
 enum Lies {
     private static let socket = Int32(webimage_worker_socket)
 

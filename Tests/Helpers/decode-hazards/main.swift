@@ -1,11 +1,12 @@
-// A worker whose decoders do what decoders that were taken over, or have bugs, do. Its pictures are texts: "HAZARD", and the name of one.
+// A worker whose decoders misbehave like compromised or buggy ones. Its images are texts: "HAZARD", and the name of a
+// hazard.
 import Glibc
 import WebImage
 
-// As programs register what they decode in workers: the worker decodes it itself.
+// As programs register the formats to decode in workers: the worker decodes them itself.
 ImageCodersManager.shared.add(IsolatedImageCoder(DecodeIsolation(), base: HazardCoder()))
 Attacks.prepare()
-// By this name it has a thread too many before there are walls.
+// By this name it has a thread too many before the sandbox is installed.
 if CommandLine.arguments[0].contains("/crowded-") { Attacks.startThread() }
 DecodeWorker.runIfRequested()
 exit(64)

@@ -6,13 +6,13 @@ import TestSupport
 import WebImage
 import WebImageGTK
 
-/// All ways to the main thread, of which each is gone when the one before has been: nothing else wakes the loop.
+/// All ways to the main thread, of which each is scheduled when the previous one has run: nothing else wakes the loop.
 @MainActor
 final class Chain {
-    /// What is called at the end.
+    /// Called at the end.
     var ended: () -> Void = { exit(0) }
 
-    /// To be called before the library is: what is dispatched here has to come, too.
+    /// Call it before the library: blocks dispatched here have to run, too.
     func begin() {
         DispatchQueue.main.async {
             MainActor.assumeIsolated { self.beginTask() }
@@ -35,17 +35,17 @@ final class Chain {
         guard CallbackQueue.isMainThread else { exit(1) }
     }
 
-    /// Takes what would wake a loop, and does nothing of what it was to be woken for.
+    /// Consumes a loop's wake-up, without running the dispatched blocks.
     static func takeWakeUp() {
         typealias Handle = @convention(c) () -> Int32
         guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "_dispatch_get_main_queue_handle_4CF") else { exit(70) }
-        // The number of times that somebody was to be woken.
+        // The number of wake-ups.
         var count: UInt64 = 0
         guard read(unsafeBitCast(symbol, to: Handle.self)(), &count, 8) == 8 else { exit(70) }
     }
 }
 
-/// Who turns the main loop.
+/// The owner of the main loop.
 @MainActor
 enum Loop: String {
     case loop
@@ -74,7 +74,7 @@ enum Loop: String {
             exit(70)
         }
         let base = UnsafeMutableRawPointer(application).assumingMemoryBound(to: GApplication.self)
-        // It has no window that would keep it.
+        // It has no window that would keep it running.
         g_application_hold(base)
         Signal("activate", of: UnsafeMutableRawPointer(application)) {}
         chain.ended = { g_application_quit(base) }
@@ -82,7 +82,7 @@ enum Loop: String {
     }
 }
 
-/// The call by which a program comes to the library first.
+/// The first call of the library in a program.
 @MainActor
 enum Entry: String {
     case picture, button, list, window, application, install

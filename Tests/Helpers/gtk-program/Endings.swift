@@ -5,7 +5,7 @@ import TestSupport
 import WebImage
 import WebImageGTK
 
-/// Programs that end while something is under way. A process has one end, so these are no tests.
+/// Programs that end during work. A process has one end, so these are not tests.
 @MainActor
 enum Endings {
     /// Quits while a store hangs.
@@ -81,11 +81,11 @@ enum Endings {
     }
 }
 
-/// A disk that hangs when something is to be stored.
+/// A disk that hangs in a store.
 private final class StuckDisk: DiskCaching {
     private let isStuck = Monitor(false)
 
-    /// Waits until somebody stores something.
+    /// Waits until a store begins.
     func waitUntilStuck() -> Bool { isStuck.wait { $0 ? true : nil } ?? false }
 
     func store(_ data: Data, forKey key: String, extendedData: Data?) -> Bool {

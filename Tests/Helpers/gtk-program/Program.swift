@@ -15,7 +15,7 @@ import Glibc
 @main
 struct Program {
     static func main() {
-        // Far more than it takes, for what would be for ever.
+        // Far more than it takes, instead of forever.
         alarm(30)
         guard gtk_init_check() != 0 else { exit(69) }
         let arguments = Array(CommandLine.arguments.dropFirst())

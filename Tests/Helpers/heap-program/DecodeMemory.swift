@@ -44,7 +44,7 @@ enum DecodeMemory {
         fflush(nil)
     }
 
-    /// What is decoded in which way.
+    /// The input and the way of decoding.
     private static let ways: [(name: String, change: @Sendable (inout ImageDecodeOptions) -> Void)] = [
         ("full", { _ in }),
         ("bgra", { $0.pixelFormat = .bgra8Premultiplied }),
@@ -65,7 +65,7 @@ enum DecodeMemory {
         for way in ways {
             var options = ImageDecodeOptions()
             way.change(&options)
-            // Tables and profiles that are kept once they were made.
+            // Tables and profiles that are kept once created.
             guard (try? coder.decode(data, options: options)) != nil else { continue }
             guard let need = try? coder.memoryNeed(of: data, options: options) else {
                 print(name, way.name, "needs nothing known", 0, 0, 0)
@@ -82,7 +82,7 @@ enum DecodeMemory {
         ("jxl", .jpegXL),
     ]
 
-    /// An image with something to code everywhere.
+    /// An image with detail everywhere.
     private static func drawing(_ width: Int, _ height: Int, hasAlpha: Bool, shift: Int = 0) throws -> Image {
         let format: PixelFormat = hasAlpha ? .bgra8Premultiplied : .rgb8
         let bitmap = try Bitmap.allocate(width: width, height: height, pixelFormat: format)
@@ -122,12 +122,12 @@ enum DecodeMemory {
         measure("grey-png", Data(PNGBomb.make(width: 3000, height: 3000)))
     }
 
-    /// All frames, of which only the one that was made last is kept.
+    /// All frames, of which only the last one is kept.
     private static func play(_ name: String, _ data: Data) throws {
         for way in ways where !["half", "fast", "timed"].contains(way.name) {
             var options = ImageDecodeOptions()
             way.change(&options)
-            // Tables that are kept once they were made.
+            // Tables that are kept once created.
             _ = try coder.animation(of: data, options: options).frame(at: 0)
             var frame: Image?
             let (peak, (animation, need)) = try unpooledHeapPeak {
@@ -196,7 +196,8 @@ enum DecodeMemory {
             ]),
         ]
 
-    /// What each takes beside the image that it is given. Those that refuse one take no more than they say either.
+    /// The memory of each transformer beside its input image. Those that refuse one take no more than their estimate
+    /// either.
     private static func measureTransformers() throws {
         for format in [PixelFormat.rgb8, .bgra8Premultiplied, .rgbaHalfPremultiplied] {
             for orientation in [ImageOrientation.up, .right] {
@@ -204,7 +205,7 @@ enum DecodeMemory {
                 let bitmap = try format == .rgbaHalfPremultiplied ? drawn.bitmap.converted(to: format) : drawn.bitmap
                 let image = Image(bitmap: bitmap, orientation: orientation)
                 for transformer in transformers {
-                    // Weights and tables that are kept once they were made.
+                    // Weights and tables that are kept once created.
                     _ = try? transformer.transform(image)
                     let (taken, made) = unpooledHeapPeak { try? transformer.transform(image) }
                     let need = transformer.memoryNeed(of: ImageExtent(image))

@@ -1,7 +1,7 @@
 import CHeapCounter
 import WebImage
 
-/// The most bytes of the heap that are in use at once while `body` runs, beyond those in use before, and what it returns.
+/// The peak of heap bytes while `body` runs, beyond those in use before, and its result.
 func heapPeak<Result>(of body: () throws -> Result) rethrows -> (byteCount: Int, result: Result) {
     let before = bench_heap_bytes()
     bench_heap_reset_peak()

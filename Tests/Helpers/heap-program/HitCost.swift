@@ -85,7 +85,7 @@ extension HitCost {
         let withObserver = observed
 
         func load() { manager.loadImage(with: url, context: plain) { _ in } }
-        // The whole of it without the manager: what there was to count before anybody could observe.
+        // All the work without the manager, before observers existed.
         measure("lookup") { _ = cache.memoryImage(forKey: url.absoluteString) }
         measure("before") { load() }
         measure("observed") { manager.loadImage(with: url, context: withObserver) { _ in } }
@@ -115,7 +115,7 @@ extension HitCost {
             request.validators = validators
             cache.store(request, completion: nil)
         }
-        // What is counted is all threads' doing.
+        // Counts the work of all threads.
         _ = cache.prepareForExit(within: 20)
     }
 }
@@ -125,7 +125,7 @@ extension HitCost {
 extension HitCost {
     private static func listEntries(in directory: String) {
         let cache = DiskCache(path: directory)
-        // What is made once, with the first entry.
+        // Created once, with the first entry.
         _ = cache.totalCount
         cache.forEachEntry { _ in }
         var count = 0
@@ -167,13 +167,13 @@ extension HitCost {
     private static func measureQueue(_ count: Int, start: (URL, Counter) -> Void, cancel: () -> Void) {
         let urls = (0...count).compactMap { URL(string: "http://host.test/pictures/\($0).jpg") }
         let ended = Counter()
-        // What is made once.
+        // Created once.
         start(urls[count], ended)
         cancel()
         let (before, endedBefore) = (bench_heap_bytes(), ended.value)
         for url in urls.prefix(count) { start(url, ended) }
         let bytes = bench_heap_bytes() - before
-        // Of processor time, which does not depend on what else runs.
+        // Processor time, which does not depend on other processes.
         let began = processorSeconds()
         cancel()
         let milliseconds = Int((processorSeconds() - began) * 1000)

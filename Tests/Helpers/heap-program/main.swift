@@ -1,9 +1,9 @@
-// Measures what the library takes from the heap, with a counting malloc. Tests run it and do not depend on it: what they depend on is
-// linked into them.
+// Measures the library's heap allocations, with a counting malloc. Tests run it and do not depend on it: dependencies
+// are linked into them.
 //
 //   heap-program COMMAND ARGUMENT…
 //
-// The file of each command says what it takes and prints.
+// The file of each command describes its arguments and output.
 import TestSupport
 
 runCommand(of: [

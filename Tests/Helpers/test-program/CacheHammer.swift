@@ -27,7 +27,8 @@ enum CacheHammer {
             WebImageLifecycle.installExitHandler(within: 60)
             storeAtTheEnd(directory)
         case ("signal", nil):
-            // What starts a test in the background may have had some of them ignored, and handlers leave those alone.
+            // A process that starts a test in the background may have ignored some of them, and handlers leave those
+            // unchanged.
             for number in [SIGTERM, SIGINT, SIGHUP] { signal(number, SIG_DFL) }
             WebImageLifecycle.installSignalHandlers(within: 60)
             storeAtTheEnd(directory)
@@ -45,25 +46,25 @@ enum CacheHammer {
         var done = 0
         while true {
             if done == count {
-                // The alarm comes to the microsecond, which no sleep and no other process does; what ends the process is kill -9.
+                // The alarm is exact to the microsecond, unlike a sleep or another process; kill -9 ends the process.
                 signal(SIGALRM) { _ in kill(getpid(), SIGKILL) }
                 var timer = itimerval(it_interval: timeval(), it_value: timeval(tv_sec: 0, tv_usec: microseconds))
                 setitimer(__itimer_which_t(ITIMER_REAL.rawValue), &timer, nil)
             }
             done += 1
             let number = Int.random(in: 0..<200, using: &random)
-            let key = HammerPicture.key(number)
+            let key = HammerImage.key(number)
             let version = Int.random(in: 0..<1000, using: &random)
             let entry = CachedImageData(
-                data: HammerPicture.bytes(number, version: version),
+                data: HammerImage.bytes(number, version: version),
                 extendedData: Data("extended \(version)".utf8),
-                validators: HammerPicture.etag(number, version: version, count: 400).flatMap {
+                validators: HammerImage.etag(number, version: version, count: 400).flatMap {
                     CacheValidators(etag: $0, lastModified: nil)
                 }
             )
             cache.store(entry, forKey: key)
             for count in 0..<number % 4 {
-                let etag = HammerPicture.etag(number, version: version + count, count: 400 + count)
+                let etag = HammerImage.etag(number, version: version + count, count: 400 + count)
                 cache.amend(
                     extendedData: nil,
                     validators: CacheValidators(etag: etag, lastModified: nil),
@@ -79,16 +80,16 @@ enum CacheHammer {
         var hits = 0
         for number in (0..<keys).shuffled(using: &random) {
             let version = Int.random(in: 0..<1000, using: &random)
-            guard cache.store(HammerPicture.bytes(number, version: version), forKey: HammerPicture.key(number)) else {
+            guard cache.store(HammerImage.bytes(number, version: version), forKey: HammerImage.key(number)) else {
                 printLine("store failed: \(cache.lastError.map { "\($0)" } ?? "no reason")")
                 return 1
             }
             let other = Int.random(in: 0..<keys, using: &random)
             for number in [number, other] {
-                guard let data = cache.data(forKey: HammerPicture.key(number)) else { continue }
+                guard let data = cache.data(forKey: HammerImage.key(number)) else { continue }
                 hits += 1
-                guard HammerPicture.isWhole(data, number: number) else {
-                    printLine("wrong bytes for \(HammerPicture.key(number))")
+                guard HammerImage.isWhole(data, number: number) else {
+                    printLine("wrong bytes for \(HammerImage.key(number))")
                     return 1
                 }
             }
@@ -98,11 +99,11 @@ enum CacheHammer {
         return statistics.damagedCount + statistics.failedStoreCount == 0 ? 0 : 1
     }
 
-    /// Leaves most of its work to be done when it returns.
+    /// Leaves most of its work pending when it returns.
     private static func storeAtTheEnd(_ directory: String) {
         let cache = ImageCache(namespace: "ending", directory: directory, coder: nil)
         for number in 0..<1000 {
-            let data = HammerPicture.bytes(number, version: number)
+            let data = HammerImage.bytes(number, version: number)
             cache.store(ImageStoreRequest(key: "\(number)", data: data), completion: nil)
         }
         printLine("ready")

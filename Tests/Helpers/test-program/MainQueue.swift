@@ -42,9 +42,9 @@ enum MainQueue {
         }
     }
 
-    /// Asks everybody: this thread, the main queue, and another thread.
+    /// Calls on this thread, the main queue, and another thread.
     private static func ask(_ facts: Facts) {
-        // A program that does not come to its end fails.
+        // A program that does not end fails.
         alarm(30)
         let questions = Questions(facts)
         facts.expect(3 * questions.count)
@@ -59,7 +59,7 @@ enum MainQueue {
     }
 }
 
-/// Collects when and where callbacks came. To be made on the main thread.
+/// Collects when and where callbacks run. To be created on the main thread.
 private final class Facts: Sendable {
     private static let isMainQueue = DispatchSpecificKey<Bool>()
 
@@ -73,7 +73,7 @@ private final class Facts: Sendable {
     var areComplete: Bool { state.withLock { $0.lines.count == $0.expected } }
     func waitUntilComplete() { while state.wait(until: { $0.lines.count == $0.expected ? true : nil }) == nil {} }
 
-    /// Makes a call that takes a callback, and notes when and where that came.
+    /// Makes a call that takes a callback, and records when and where that runs.
     func note(_ name: String, _ call: (@escaping @Sendable () -> Void) -> Void) {
         let hasReturned = Monitor(false)
         let caller = pthread_self()
@@ -91,7 +91,7 @@ private final class Facts: Sendable {
     }
 }
 
-/// The calls whose callbacks are looked at.
+/// The calls whose callbacks are checked.
 private final class Questions: Sendable {
     private static let queues: [(String, CallbackQueue)] = [
         ("main", .main),
@@ -117,10 +117,10 @@ private final class Questions: Sendable {
         manager = WebImageManager(cache: cache, loader: loader)
     }
 
-    /// How many facts one round of questions brings.
+    /// The number of facts of one round.
     var count: Int { Self.queues.count + 4 }
 
-    /// Asks on the calling thread, which is called `caller`.
+    /// Calls on the calling thread, which is named `caller`.
     func ask(from caller: String) {
         for (name, queue) in Self.queues { facts.note("\(name)/\(caller)") { queue.async($0) } }
         facts.note("load-hit/\(caller)") { end in manager.loadImage(with: cached) { _ in end() } }
@@ -137,7 +137,7 @@ private enum Forking {
         loader: ImageLoadersManager()
     )
 
-    /// How the load of a file that is not there ends.
+    /// The result of a load of a missing file.
     private static func load() -> Int {
         var context = WebImageContext()
         context.callbackQueue = .inline
@@ -166,7 +166,7 @@ private enum Forking {
             while waitpid(child, &status, 0) < 0, errno == EINTR {}
             exit(status == 0 ? 0 : 1)
         }
-        // What hangs ends, and without a word.
+        // A hanging process ends, without output.
         alarm(10)
         print(first, load(), download())
         fflush(nil)

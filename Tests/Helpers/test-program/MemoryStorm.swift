@@ -17,7 +17,8 @@ enum MemoryStorm {
         guard arguments.count == 5, let budget = Int(arguments[0]), let count = Int(arguments[1]) else {
             throw UsageError()
         }
-        // The C library reserves 64 MiB of address space for every few threads otherwise, and keeps big blocks that were freed.
+        // The C library reserves 64 MiB of address space for every few threads otherwise, and keeps big blocks that
+        // were freed.
         ctest_limit_heaps()
         DecodedMemoryBudget.shared.byteLimit = budget
         DecodedMemoryBudget.shared.policy = .reject
@@ -47,11 +48,11 @@ enum MemoryStorm {
     private static func storm(count: Int, base: String, directory: String, decoder: String) async {
         var isolation = DecodeIsolation.risky
         isolation.workerPath = decoder
-        // They are looked at when all is over.
+        // They are checked when all is over.
         isolation.idleTime = 1000
         let place = DecodingPlace.isolated(isolation)
         var config = WebImageDownloaderConfig()
-        // What arrives is not counted.
+        // Later arrivals are not counted.
         config.maxConcurrentDownloads = 4
         config.maximumResponseByteCount = 2 << 20
         config.downloadTimeout = 60
@@ -91,7 +92,7 @@ private actor Report {
     }
 }
 
-/// What the system says of processes.
+/// The system's data about processes.
 enum ProcessStatus {
     /// A field: bytes, or a number.
     static func bytes(_ field: String, of process: String = "self") -> Int {
@@ -100,7 +101,7 @@ enum ProcessStatus {
         return (Int(line.split { !$0.isNumber }.first ?? "") ?? 0) * (line.hasSuffix("kB") ? 1024 : 1)
     }
 
-    /// The most that any worker there is has had resident.
+    /// The maximum resident memory of any existing worker.
     static func workerPeak() -> Int {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         let workers = processes.filter { Int($0) != nil && bytes("PPid", of: $0) == Int(getpid()) }

@@ -10,7 +10,7 @@ import WebImage
 enum PlayAnimation {
     static func run(_ arguments: [String]) throws {
         guard arguments.count == 2, let budget = Int(arguments[1]) else { throw UsageError() }
-        // What the process needs in any case: decoder threads and tables.
+        // The process's baseline: decoder threads and tables.
         _ = try? AnimatedImage(data: Data())
         let idle = ProcessStatus.bytes("VmRSS")
         let data = try Data(contentsOf: URL(fileURLWithPath: arguments[0]))

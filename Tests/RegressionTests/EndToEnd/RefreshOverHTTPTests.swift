@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageCodecs
 @testable import WebImageLoading
 
-/// A disk level that keeps validators, whatever the built-in one does with them.
+/// A disk level that keeps validators, independent of the built-in one.
 private final class ValidatorDisk: DiskCaching {
     private let disk: DiskCache
     private let validators = Lock<[String: CacheValidators]>([:])
@@ -83,8 +83,7 @@ private final class ValidatorDisk: DiskCaching {
         #expect(log == ["200", "304", "200", "304"])
     }
 
-    @Test func `The server is asked with what it gave, and with the server gone the cached picture stays`() async throws
-    {
+    @Test func `The server gets its own validators, and with the server gone the cached image stays`() async throws {
         let body = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
         let date = "Mon, 01 Jan 2024 00:00:00 GMT"
         let server = try LoopbackServer { request in
@@ -108,7 +107,7 @@ private final class ValidatorDisk: DiskCaching {
         #expect(try await load(manager, url, [], atLeast: 1)[0].get().cacheType == .memory)
     }
 
-    @Test func `An error page after the picture does not take its place`() async throws {
+    @Test func `An error page after the image does not replace it`() async throws {
         let body = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
         let isBroken = Lock(false)
         let server = try LoopbackServer { _ in

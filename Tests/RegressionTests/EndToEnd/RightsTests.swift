@@ -10,7 +10,7 @@ import WebImage
 @testable import WebImageCodecs
 @testable import WebImageLoading
 
-/// What is answered to one user is not served to another: with a server that shows each a picture of another size.
+/// A response to one user is not served to another: with a server that shows each an image of another size.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct RightsTests {
     private static let widths = ["Bearer ann": 2, "Bearer ben": 5, "nobody": 1]
 
@@ -61,7 +61,7 @@ import WebImage
         arguments: ["private, max-age=600", "no-store", "public, max-age=600"],
         ["Authorization", "Cookie", "X-Api-Key"]
     )
-    func `Each user gets the own picture, from the network, from memory and from disk`(control: String, field: String)
+    func `Each user gets their own image, from the network, from memory and from disk`(control: String, field: String)
         async throws
     {
         let harness = try harness(control: control)
@@ -79,7 +79,7 @@ import WebImage
         }
     }
 
-    @Test func `A picture that a user has loaded is served again, and not loaded`() async throws {
+    @Test func `An image that a user has loaded is served again, and not loaded`() async throws {
         let harness = try harness()
         for user in ["Bearer ann", "Bearer ben", "Bearer ann", "Bearer ben"] {
             _ = try await width(harness, context(user))
@@ -87,7 +87,7 @@ import WebImage
         #expect(harness.server.requestCount() == 2)
     }
 
-    @Test func `Loads of two users that run at the same time do not share`() async throws {
+    @Test func `Concurrent loads of two users do not share`() async throws {
         let gate = Gate()
         let harness = try harness(gate: gate)
         async let ann = width(harness, context("Bearer ann"))
@@ -98,7 +98,7 @@ import WebImage
         #expect(try await [ann, ben, nobody] == [2, 5, 1])
     }
 
-    @Test func `When the downloader's own field changes, the next user does not get the last one's pictures`()
+    @Test func `When the downloader's own field changes, the next user does not get the last one's images`()
         async throws
     {
         let harness = try harness()
@@ -125,7 +125,7 @@ import WebImage
         #expect(try await width(harness, nil) == 2)
     }
 
-    @Test func `A thumbnail and a transformed picture are each user's own, too`() async throws {
+    @Test func `Thumbnails and transformed images are separate for each user, too`() async throws {
         let harness = try harness()
         func context(_ user: String) -> WebImageContext {
             self.context(user) {
@@ -141,7 +141,7 @@ import WebImage
 
     // MARK: Keys
 
-    @Test func `Without such fields keys are as they were`() throws {
+    @Test func `Without such fields keys are unchanged`() throws {
         let manager = WebImageManager(cache: FakeCache(), loader: WebImageDownloader(), pipeline: Pipeline())
         let url = try #require(URL(string: "http://host/a@2x.jpg?x=1"))
         #expect(manager.cacheKey(for: url) == url.absoluteString)
@@ -149,7 +149,8 @@ import WebImage
         #expect(manager.cacheKey(for: url, context: context) == url.absoluteString)
     }
 
-    @Test func `A key tells no secret, keeps scale and extension, and does not depend on the fields' order`() throws {
+    @Test func `A key contains no secret, keeps scale and extension, and does not depend on the fields' order`() throws
+    {
         let manager = WebImageManager(cache: FakeCache(), loader: WebImageDownloader(), pipeline: Pipeline())
         let url = try #require(URL(string: "http://host/a@2x.jpg"))
         let key = manager.cacheKey(for: url, context: context("Bearer s3cret"))

@@ -25,19 +25,19 @@ import WebImage
         try await storm.expectEnd()
     }
 
-    @Test func `Of ten thousand loads of a hundred URLs a random half is cancelled, and the others never notice`()
+    @Test func `Of ten thousand loads of a hundred URLs a random half is cancelled, and the others are not affected`()
         async throws
     {
         let gate = Gate()
         var config = Storm.config
-        // What is measured is not how fast the loads start.
+        // The start of the loads is not measured.
         config.downloadTimeout = 120
         let storm = try Storm(config: config, gate: gate)
         let operations = Lock<[(index: Int, operation: WebImageLoadOperation)]>([])
         await storm.startAll { index, operation in
             operations.withLock { $0.append((index, operation)) }
         }
-        // As many as may run wait for their answer, the others for their turn.
+        // As many as may run wait for their response, the others for a slot.
         #expect(await gate.arrivals(config.maxConcurrentDownloads))
         var random = SeededGenerator(seed: 2026)
         let shuffled = operations.withLock { $0 }.shuffled(using: &random)
@@ -61,7 +61,7 @@ import WebImage
     }
 }
 
-/// Ten thousand loads of a hundred URLs of a loopback server, and what became of each.
+/// Ten thousand loads of a hundred URLs of a loopback server, with their results.
 private final class Storm: Sendable {
     enum Outcome: Hashable, Sendable {
         case picture
@@ -82,10 +82,10 @@ private final class Storm: Sendable {
     let done = EventCounter()
     private let log = Lock([[Outcome]](repeating: [], count: Storm.loadCount))
 
-    /// What the loads ended with so far: each should do so once.
+    /// The results of the loads so far: each should complete once.
     var outcomes: [[Outcome]] { log.withLock { $0 } }
 
-    /// With a gate, the server's answers wait at it.
+    /// With a gate, the server's responses wait at it.
     init(config: WebImageDownloaderConfig, gate: Gate? = nil) throws {
         let body = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
         harness = try EndToEndHarness(config: config) { _ in
@@ -124,7 +124,7 @@ private final class Storm: Sendable {
 
     func requestCount(_ index: Int) -> Int { harness.server.requestCount("/\(index).jpg") }
 
-    /// Nothing runs any more, and the cache is whole.
+    /// Checks that nothing runs any more, and the cache is whole.
     func expectEnd(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         #expect(!harness.manager.isRunning, sourceLocation: sourceLocation)
         #expect(await harness.pipeline.becomesIdle(), sourceLocation: sourceLocation)

@@ -7,7 +7,7 @@ import Testing
 import WebImage
 
 @Suite(.tags(.threadSanitizer)) struct TroubleTests {
-    /// A server of every trouble, and of good pictures at any other path.
+    /// A server with every kind of failure, and good images at any other path.
     private static func handler() throws -> LoopbackServer.Handler {
         let good = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
         let bomb = PNGBomb.make(width: 30_000, height: 30_000)
@@ -35,15 +35,15 @@ import WebImage
     ]
 
     @Test(arguments: Self.troubles)
-    func `Every trouble is an error of its kind that names the URL, and leaves nothing in the cache`(
+    func `Every failure is an error of its kind that names the URL, and leaves nothing in the cache`(
         path: String,
         code: WebImageError.Code
     ) async throws {
         let harness = try EndToEndHarness(Self.handler())
         let start = ContinuousClock.now
         let error = await harness.error(path)
-        // Only slow and silent servers take time: 0.4 s without enough bytes, and what the clocks of libcurl add. Left alone,
-        // the slow one would take 500 s, and the silent one 30.
+        // Only slow and silent servers take time: 0.4 s without enough bytes, and what the clocks of libcurl add.
+        // Without limits, the slow one would take 500 s, and the silent one 30.
         #expect(ContinuousClock.now - start < .seconds(10))
         #expect(error?.code == code)
         #expect(error?.url == harness.server.url(path))
@@ -76,7 +76,7 @@ import WebImage
         #expect(harness.cache.diskCache.verify().isEmpty)
     }
 
-    @Test func `What cannot pass is remembered, what may pass is tried again`() async throws {
+    @Test func `Permanent failures are remembered, transient ones are tried again`() async throws {
         let harness = try EndToEndHarness(Self.handler())
         for path in ["/page.jpg", "/missing.jpg", "/truncated.jpg", "/slow.jpg"] { _ = await harness.error(path) }
         #expect(await harness.error("/page.jpg")?.code == .blacklisted)
@@ -85,7 +85,7 @@ import WebImage
         #expect(await harness.error("/slow.jpg")?.code == .timedOut)
     }
 
-    @Test func `A cache directory that cannot be made costs the cache and not the load`() async throws {
+    @Test func `A cache directory that cannot be created affects the cache and not the load`() async throws {
         let harness = try EndToEndHarness(cachePath: "/proc/nothing/here", Self.handler())
         #expect(await harness.error("/good.jpg", options: .waitStoreCache) == nil)
         #expect(harness.cache.totalDiskCount == 0)
@@ -93,7 +93,7 @@ import WebImage
     }
 
     @Test(.enabled(if: Mount.isPossible, "needs to mount a small tmpfs, which takes root"))
-    func `A full disk costs the cache and not the load`() async throws {
+    func `A full disk affects the cache and not the load`() async throws {
         let mount = try Mount(size: "256k")
         let harness = try EndToEndHarness(cachePath: mount.path, Self.handler())
         let filler = [UInt8](repeating: 1, count: 1 << 20)

@@ -7,12 +7,12 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Disks that lose what was written, processes that are bounded, stopped or slow, clocks that jump.
+/// Disks that lose writes, processes that are limited, stopped or slow, clocks that jump.
 @Suite(.tags(.addressSanitizer), .timeLimit(.minutes(5))) struct BrokenDiskTests {
     private let directory = TemporaryDirectory()
 
     @Test(.enabled(if: MountedDisk.isPermittedForImages, "mounting a disk in a file needs root and a loop device"))
-    func `Entries whose blocks are gone from the disk are misses, and others stay`() throws {
+    func `Entries whose blocks are lost from the disk are misses, and others stay`() throws {
         let image = try #require(DiskImage(in: directory, size: 16))
         let count = 60
         let first = try #require(image.mount())
@@ -49,7 +49,7 @@ import WebImage
     }
 
     @Test(.enabled(if: MountedDisk.isPermittedForImages, "mounting a disk in a file needs root and a loop device"))
-    func `After a power cut every entry that opens is what was stored`() throws {
+    func `After a power cut every readable entry equals what was stored`() throws {
         let image = try #require(DiskImage(in: directory, size: 24))
         var (whole, misses) = (0, 0)
         for round in 0..<8 {
@@ -62,7 +62,7 @@ import WebImage
         #expect(whole > 80 && misses > 80, "\(whole) and \(misses)")
     }
 
-    /// Looks at what is there, then stores anew until the power fails. How many entries there were.
+    /// Checks the existing entries, then stores again until the power fails. Returns the number of entries.
     private static func usePowerFails(_ path: String, round: Int) -> Int {
         let cache = DiskCache(path: path + "/cache")
         let begun = ContinuousClock.now
@@ -71,7 +71,7 @@ import WebImage
         let found = cache.entries().count
         #expect(cache.verify() == [])
         for number in 0..<80 {
-            cache.store(HammerPicture.bytes(number, version: round), forKey: HammerPicture.key(number))
+            cache.store(HammerImage.bytes(number, version: round), forKey: HammerImage.key(number))
             // Some of it has reached the disk, in the middle of the rest.
             if number == 10 + round * 8 { synchronize(path) }
         }
@@ -86,7 +86,9 @@ import WebImage
     }
 
     @Test(arguments: ["descriptors", "memory", "file-size"])
-    func `A process at its bound has misses, and goes on when there is room again`(kind: String) async throws {
+    func `A process at its limit has misses, and continues when resources are available again`(kind: String)
+        async throws
+    {
         let run = try await ProgramRun.run(
             ProgramRun.product("test-program"),
             ["disk-faults", "limited", directory.path("cache"), kind]
@@ -94,7 +96,7 @@ import WebImage
         #expect(run.status == 0 && run.lines.last == "ok", "\(run.output) \(run.errors)")
     }
 
-    @Test func `On a slow disk nobody waits who does not need it`() async throws {
+    @Test func `On a slow disk only calls that need it wait`() async throws {
         let base = directory.path("base")
         let run = try await FaultHelper.run(["slow", base])
         #expect(run.status == 0)
@@ -102,11 +104,11 @@ import WebImage
     }
 
     @Test(arguments: [-315_360_000.0, 315_360_000.0])
-    func `A clock that jumps by ten years costs no entries at once`(jump: Double) {
+    func `A clock that jumps by ten years does not remove entries at once`(jump: Double) {
         let clock = ManualClock()
         let cache = DiskCache.make(directory, clock: clock)
         for number in 0..<20 {
-            cache.store(HammerPicture.bytes(number, version: 1), forKey: HammerPicture.key(number))
+            cache.store(HammerImage.bytes(number, version: 1), forKey: HammerImage.key(number))
         }
         clock.jump(jump)
         #expect(cache.removeExpiredData().expiredCount == 0)
@@ -119,15 +121,15 @@ import WebImage
         let clock = ManualClock()
         let cache = DiskCache.make(directory, clock: clock)
         for (number, time) in [1e9, 4e9, 0, -1].enumerated() {
-            cache.store(HammerPicture.bytes(number, version: 1), forKey: HammerPicture.key(number))
-            setTimes(cache.cachePath(forKey: HammerPicture.key(number)), time)
-            #expect(cache.data(forKey: HammerPicture.key(number)) != nil)
+            cache.store(HammerImage.bytes(number, version: 1), forKey: HammerImage.key(number))
+            setTimes(cache.cachePath(forKey: HammerImage.key(number)), time)
+            #expect(cache.data(forKey: HammerImage.key(number)) != nil)
         }
         cache.removeExpiredData()
         #expect(cache.totalCount == 4, "they were used just now")
     }
 
-    @Test func `Garbage of every kind in the directory is passed over`() throws {
+    @Test func `Garbage of every kind in the directory is skipped`() throws {
         let path = directory.path("cache")
         mkdir(path, 0o700)
         let hex = String(repeating: "a", count: 32)
@@ -143,7 +145,7 @@ import WebImage
         _ = cache.verify()
         cache.removeExpiredData()
         for number in 0..<50 {
-            #expect(cache.store(HammerPicture.bytes(number, version: 1), forKey: HammerPicture.key(number)))
+            #expect(cache.store(HammerImage.bytes(number, version: 1), forKey: HammerImage.key(number)))
         }
         #expect(cache.isWhole(0..<50) && cache.entries().count == 50)
         #expect(cache.verify(removingDamaged: true).count == 7 && cache.verify() == [])
@@ -158,10 +160,10 @@ import WebImage
             "http://h/../../../etc/passwd", "a\nb", "\u{1F600}", "http://h/%00/a.%2F",
         ]
         for (number, key) in keys.enumerated() {
-            #expect(cache.store(HammerPicture.bytes(number, version: 1), forKey: key))
+            #expect(cache.store(HammerImage.bytes(number, version: 1), forKey: key))
         }
         for (number, key) in keys.enumerated() {
-            #expect(cache.data(forKey: key) == HammerPicture.bytes(number, version: 1))
+            #expect(cache.data(forKey: key) == HammerImage.bytes(number, version: 1))
         }
         #expect(names(in: cache.path).filter { $0 != "CACHEDIR.TAG" }.count == keys.count)
         #expect(names(in: directory.path) == ["cache"])

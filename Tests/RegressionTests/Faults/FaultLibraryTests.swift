@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageModel
 
-/// The library that disturbs calls does what it says, with a program that knows nothing of it.
+/// The fault library does what it says, with a program that knows nothing of it.
 @Suite struct FaultLibraryTests {
     private let directory = TemporaryDirectory()
     private var base: String { directory.path("base") }
@@ -37,7 +37,7 @@ import WebImage
         #expect(try await copy(FaultPlan(.count, calls: [.rename])).report == [0, -1])
     }
 
-    @Test(arguments: [1, 4, 10]) func `The call of a number fails, and no other`(number: Int) async throws {
+    @Test(arguments: [1, 4, 10]) func `Only the call with the given number fails`(number: Int) async throws {
         let plan = FaultPlan(.fail, Int(EIO), calls: [.write], numbers: number...number)
         let (run, report, size) = try await copy(plan)
         #expect(run.status == 1 && run.errors.contains(String(cString: strerror(EIO))))
@@ -55,13 +55,13 @@ import WebImage
         #expect(run.status == 3)
     }
 
-    @Test func `Calls that take less than they could are gone on with`() async throws {
+    @Test func `Partial calls are continued`() async throws {
         let (run, report, size) = try await copy(FaultPlan(.short, 1_000, calls: [.write], numbers: 2 ... .max))
         #expect(run.status == 0 && size == 100_000)
         #expect((report.first ?? 0) > 50)
     }
 
-    @Test func `What is elsewhere is left alone`() async throws {
+    @Test func `Calls on other directories are not affected`() async throws {
         let plan = FaultPlan(.fail, Int(EIO), numbers: 1 ... .max)
         let environment = try plan.environment(directory: base)
         writeBytes([1, 2, 3], directory.path("base2"))
@@ -71,7 +71,7 @@ import WebImage
     }
 }
 
-/// The model that caches are compared with can tell what is wrong.
+/// The reference model for caches detects errors.
 @Suite struct FaultExpectationTests {
     private var model: FaultModel {
         var model = FaultModel()
@@ -82,19 +82,19 @@ import WebImage
     private let first = FaultEntry(1, version: 1)
     private let second = FaultEntry(1, version: 2)
 
-    @Test func `What is not stored is not there, and what was is`() {
+    @Test func `An entry that is not stored is not found, and a stored one is`() {
         #expect(!model.allows(nil, of: 1, isLossy: false) && model.allows(first, of: 1, isLossy: false))
         #expect(model.allows(nil, of: 2, isLossy: false) && !model.allows(second, of: 1, isLossy: true))
     }
 
-    @Test func `After a store that was done the picture before it is wrong, also on a disk that loses entries`() {
+    @Test func `After a completed store the previous image is wrong, also on a disk that loses entries`() {
         var model = model
         model.apply(.store(1, version: 2), .done)
         #expect(!model.allows(first, of: 1, isLossy: true) && model.allows(second, of: 1, isLossy: false))
         #expect(model.allows(nil, of: 1, isLossy: true) && !model.allows(nil, of: 1, isLossy: false))
     }
 
-    @Test func `After a store that was interrupted both are right, and neither's parts are`() {
+    @Test func `After an interrupted store both images are right, and a mixture is not`() {
         var model = model
         model.apply(.store(1, version: 2), .interrupted)
         #expect(model.allows(first, of: 1, isLossy: false) && model.allows(second, of: 1, isLossy: false))
@@ -104,13 +104,13 @@ import WebImage
         #expect(!model.allows(nil, of: 1, isLossy: false))
     }
 
-    @Test func `A store that was refused leaves what was there`() {
+    @Test func `A refused store leaves the previous entry`() {
         var model = model
         model.apply(.store(1, version: 2), .refused)
         #expect(model.allows(first, of: 1, isLossy: false) && !model.allows(second, of: 1, isLossy: true))
     }
 
-    @Test func `An amendment changes its part alone`() {
+    @Test func `An amendment changes only its part`() {
         var model = model
         model.apply(.amend(1, round: 4), .done)
         var amended = first
@@ -122,7 +122,7 @@ import WebImage
         #expect(model.entries(of: 1) == [nil])
     }
 
-    @Test func `Entries are told apart from what is not theirs`() {
+    @Test func `Entries are distinguished from other files`() {
         let content = first.content(number: 1)
         #expect(FaultEntry(content, number: 1) == first)
         #expect(FaultEntry(content, number: 2) == nil)

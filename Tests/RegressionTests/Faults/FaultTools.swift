@@ -4,26 +4,26 @@ import TestSupport
 import Testing
 import WebImage
 
-/// A file system that a test mounts, and that is gone with the object.
+/// A file system mounted by a test, and unmounted with the object.
 final class MountedDisk {
-    /// Where it is.
+    /// The mount point.
     let path: String
 
-    /// Whether this user may mount at all: asked with a small one.
+    /// A Boolean value that indicates whether this user may mount at all: tried with a small one.
     static let isPermitted: Bool = {
         guard geteuid() == 0 else { return false }
         let directory = TemporaryDirectory()
         return MountedDisk(at: directory.path("mount"), type: "tmpfs", options: "size=64k") != nil
     }()
 
-    /// Whether files can be mounted as disks.
+    /// A Boolean value that indicates whether files can be mounted as disks.
     static let isPermittedForImages: Bool = {
         guard isPermitted else { return false }
         let directory = TemporaryDirectory()
         return DiskImage(in: directory)?.mount() != nil
     }()
 
-    /// Makes the directory and mounts; nil when that cannot be.
+    /// Creates the directory and mounts; nil on failure.
     init?(at path: String, type: String, options: String, device: String = "none") {
         self.path = path
         mkdir(path, 0o700)
@@ -38,7 +38,7 @@ final class MountedDisk {
 
     private var isMounted = true
 
-    /// Takes it away now; false while files in it are open.
+    /// Unmounts now; false while files in it are open.
     func unmount() -> Bool {
         isMounted = !Self.run("/bin/umount", [path])
         return !isMounted
@@ -48,8 +48,8 @@ final class MountedDisk {
     @discardableResult
     func remount(_ options: String) -> Bool { Self.run("/bin/mount", ["-o", "remount," + options, path]) }
 
-    /// Runs a program to its end; whether it succeeded. What it prints is left out. It blocks the thread, which conditions of tests, `defer` and
-    /// `deinit` must, for programs that take no time.
+    /// Runs a program to its end; returns whether it succeeded. Its output is discarded. It blocks the thread, as
+    /// conditions of tests, `defer` and `deinit` must, and is for programs that take no time.
     @discardableResult
     static func run(_ program: String, _ arguments: [String]) -> Bool {
         (try? ProgramRun(program, arguments))?.status == 0
@@ -61,7 +61,7 @@ final class DiskImage {
     let path: String
     private let directory: TemporaryDirectory
 
-    /// Makes a disk of so many MiB; nil when that cannot be.
+    /// Creates a disk of this many MiB; nil on failure.
     init?(in directory: TemporaryDirectory, size: Int = 8) {
         self.directory = directory
         path = directory.path("disk.img")
@@ -80,7 +80,7 @@ final class DiskImage {
     }
 }
 
-/// A directory in memory if there is a file system for that, where thousands of files are made and removed quickly.
+/// A directory in memory if there is a file system for that, where thousands of files are created and removed quickly.
 final class MemoryDirectory: Sendable {
     private let fallback = TemporaryDirectory()
     let path: String
@@ -95,9 +95,9 @@ final class MemoryDirectory: Sendable {
 
 /// The program that works on a cache while its disk fails.
 struct FaultHelper {
-    /// Runs it with the library that disturbs calls; every line that begins with FAILED is an issue.
+    /// Runs it with the fault library; every line that begins with FAILED is an issue.
     ///
-    /// - Returns: its lines.
+    /// - Returns: Its lines.
     @discardableResult
     static func run(
         _ arguments: [String],
@@ -121,15 +121,15 @@ struct FaultHelper {
         return run
     }
 
-    /// How far apart the calls are that are disturbed; every one of them with `WEBIMAGE_EVERY_CALL`.
+    /// The distance between the disturbed calls; every one of them with `WEBIMAGE_EVERY_CALL`.
     static func stride(_ usual: Int) -> Int { getenv("WEBIMAGE_EVERY_CALL") == nil ? usual : 1 }
 }
 
 extension DiskCache {
-    /// Whether every entry that can be read is what was stored.
+    /// Returns whether every readable entry equals what was stored.
     func isWhole(_ numbers: Range<Int>) -> Bool {
         numbers.allSatisfy { number in
-            data(forKey: HammerPicture.key(number)).map { HammerPicture.isWhole($0, number: number) } ?? true
+            data(forKey: HammerImage.key(number)).map { HammerImage.isWhole($0, number: number) } ?? true
         }
     }
 }

@@ -4,14 +4,15 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Every call that a cache makes on its directory is made to fail, or is the last of its process; then the directory is opened anew
-/// and compared with a model of what it may hold. `Documentation/Faults.md` says how to disturb all calls instead of some.
+/// Every call that a cache makes on its directory fails, or is the last of its process; then the directory is opened
+/// again and compared with a model of its allowed contents. `Documentation/Faults.md` says how to disturb all calls
+/// instead of some.
 @Suite(.timeLimit(.minutes(60))) struct FaultWalkTests {
     private let directory = TemporaryDirectory()
     private let memory = MemoryDirectory()
 
     @Test(arguments: Disturbance.all)
-    func `A cache survives it at any call, with nothing mixed, lost without need, or left behind`(
+    func `A cache survives a fault at any call, with nothing mixed, lost without need, or left behind`(
         disturbance: Disturbance
     ) async throws {
         // Entries are moved in from another file system, or from the same one, by turns.
@@ -29,7 +30,7 @@ import WebImage
     @Test(arguments: [
         "EIO from then on", "ENOSPC from then on", "EROFS from then on", "EMFILE from then on", "ESTALE once",
     ])
-    func `A load through the manager gives the picture whatever the disk does`(name: String) async throws {
+    func `A load through the manager returns the image whatever the disk does`(name: String) async throws {
         let run = try await FaultHelper.run(["load", memory.path + "/base", "\(FaultHelper.stride(40))", name])
         #expect(run.status == 0, "\(run.output) \(run.errors)")
         #expect(run.lines.contains { $0.contains(" 0 failures") })
@@ -37,8 +38,7 @@ import WebImage
     }
 
     @Test(arguments: [FaultPlan.Action.dieBefore, .dieAfter, .dieWithin])
-    func `After a death in the middle of loads the next process has all pictures`(action: FaultPlan.Action) async throws
-    {
+    func `After a crash during loads the next process has all images`(action: FaultPlan.Action) async throws {
         let base = directory.path("base")
         let arguments = ["disk-faults", "load-once", base]
         mkdir(base, 0o700)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Real file systems that are full, that may only be read, or that a user may not touch.
+/// Real file systems that are full, read-only, or forbidden to a user.
 @Suite(.timeLimit(.minutes(5))) struct FullDiskTests {
     private let directory = TemporaryDirectory()
     private let bytes = Data((0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
@@ -13,20 +13,20 @@ import WebImage
     private func leftovers(_ cache: DiskCache) -> [String] { names(in: cache.path).filter { $0.hasSuffix(".tmp") } }
 
     @Test(.enabled(if: MountedDisk.isPermitted, "mounting a file system of few inodes needs root"))
-    func `Without an inode left the oldest entries make room, and nothing is left behind`() throws {
+    func `Without a free inode the oldest entries are removed, and nothing is left behind`() throws {
         let mount = try #require(MountedDisk(at: directory.path("m"), type: "tmpfs", options: "size=4m,nr_inodes=12"))
         let clock = ManualClock()
         let cache = DiskCache(path: mount.path + "/cache", config: ImageCacheConfig(), clock: clock.source)
         for number in 0..<40 {
-            #expect(cache.store(HammerPicture.bytes(number, version: 1), forKey: HammerPicture.key(number)))
-            #expect(cache.containsData(forKey: HammerPicture.key(number)))
+            #expect(cache.store(HammerImage.bytes(number, version: 1), forKey: HammerImage.key(number)))
+            #expect(cache.containsData(forKey: HammerImage.key(number)))
             clock.advance(10)
         }
         #expect(cache.statistics.evictedCount > 20 && cache.verify() == [] && leftovers(cache) == [])
     }
 
     @Test(.enabled(if: MountedDisk.isPermitted, "mounting a full file system needs root"))
-    func `On a disk that others have filled a store fails, and what was stored before stays`() throws {
+    func `On a disk that others have filled a store fails, and earlier entries stay`() throws {
         let mount = try #require(MountedDisk(at: directory.path("m"), type: "tmpfs", options: "size=1m"))
         let cache = DiskCache(path: mount.path + "/cache")
         #expect(cache.store(bytes, forKey: "k"))
@@ -43,12 +43,12 @@ import WebImage
     }
 
     @Test(.enabled(if: MountedDisk.isPermitted, "mounting a full file system needs root"))
-    func `Entries that find no room on another file system stay where they were`() throws {
+    func `Entries that do not fit on another file system stay where they were`() throws {
         let mount = try #require(MountedDisk(at: directory.path("m"), type: "tmpfs", options: "size=512k"))
         let old = directory.path("old")
         let source = DiskCache(path: old)
         for number in 0..<30 {
-            source.store(Data(repeating: UInt8(number), count: 60_000), forKey: HammerPicture.key(number))
+            source.store(Data(repeating: UInt8(number), count: 60_000), forKey: HammerImage.key(number))
         }
         let new = mount.path + "/cache"
         DiskCache.moveDirectory(from: old, to: new)
@@ -60,7 +60,7 @@ import WebImage
     }
 
     @Test(.enabled(if: MountedDisk.isPermitted, "mounting a file system read-only needs root"))
-    func `A directory that may only be read serves hits, and stores are given up`() throws {
+    func `A read-only directory serves hits, and stores are dropped`() throws {
         let mount = try #require(MountedDisk(at: directory.path("m"), type: "tmpfs", options: "size=4m"))
         let path = mount.path + "/cache"
         #expect(DiskCache(path: path).store(bytes, forKey: "k"))
@@ -77,7 +77,7 @@ import WebImage
     }
 
     @Test(.enabled(if: MountedDisk.isPermitted, "mounting a file system read-only needs root"))
-    func `A file system that becomes read-only while it is in use goes on serving`() async throws {
+    func `A file system that becomes read-only during use continues to serve`() async throws {
         let mount = try #require(MountedDisk(at: directory.path("m"), type: "tmpfs", options: "size=4m"))
         let cache = ImageCache(namespace: "default", directory: mount.path)
         await cache.store(nil, data: bytes, forKey: "k")
@@ -92,15 +92,15 @@ import WebImage
         #expect(await cache.diskData(forKey: "other") == Data([2]))
     }
 
-    /// Whether another user can run the program where it lies.
+    /// A Boolean value that indicates whether another user can run the program where it lies.
     private static var nobodyMayRun: Bool {
         let words = ["--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/test", "-x", helper]
         return geteuid() == 0 && MountedDisk.run("/usr/bin/setpriv", words)
     }
 
     @Test(.enabled(if: nobodyMayRun, "becoming another user needs root, and a build that others may read"))
-    func `A user who may not write in the directory has an empty cache, and pictures all the same`() async throws {
-        // Root would be let in.
+    func `A user without write access to the directory has an empty cache, and images all the same`() async throws {
+        // Root would have access.
         let base = "/tmp/webimage-faults-\(getpid())"
         mkdir(base, 0o711)
         defer { try? FileManager.default.removeItem(atPath: base) }
@@ -121,7 +121,7 @@ import WebImage
     private static let helper = ProgramRun.product("test-program")
 
     @Test(.enabled(if: DiskImage.chattrWorks, "making a file immutable needs root and a file system that can"))
-    func `An entry that cannot be removed keeps no pass from its end`() throws {
+    func `An entry that cannot be removed does not stop a pass`() throws {
         let clock = ManualClock()
         let cache = DiskCache.make(directory, clock: clock) { $0.maxDiskSize = 100_000 }
         cache.store(bytes, forKey: "stuck")
@@ -142,7 +142,7 @@ import WebImage
     }
 
     @Test(.enabled(if: DiskImage.chattrWorks, "making a directory immutable needs root and a file system that can"))
-    func `In a directory that cannot be changed hits go on, and nothing loops`() throws {
+    func `In a directory that cannot be changed hits continue, and nothing loops`() throws {
         let cache = DiskCache.make(directory) { $0.maxDiskSize = 40_000 }
         for number in 0..<3 { cache.store(bytes, forKey: "\(number)") }
         #expect(MountedDisk.run("/usr/bin/chattr", ["+i", cache.path]))
@@ -157,7 +157,7 @@ import WebImage
 }
 
 extension DiskImage {
-    /// Whether files can be made immutable where tests put theirs.
+    /// A Boolean value that indicates whether files can be made immutable where tests put theirs.
     static let chattrWorks: Bool = {
         guard geteuid() == 0 else { return false }
         let directory = TemporaryDirectory()

@@ -28,21 +28,21 @@ import WebImage
         #expect(error.contains(reason) && error.contains(cache.path), "\(error)", sourceLocation: sourceLocation)
     }
 
-    @Test func `A symbolic link in the place of the directory is refused, and what it leads to is left alone`() {
+    @Test func `A symbolic link in place of the directory is refused, and its target is not changed`() {
         let target = directory.path("target")
         #expect(DiskCache(path: target).store(bytes, forKey: "k"))
         let before = names(in: target)
         symlink(target, path)
         expectRefused(DiskCache(path: path), "symbolic link")
         #expect(names(in: target) == before && DiskCache(path: target).data(forKey: "k") == bytes)
-        // One that leads nowhere is not made into a directory.
+        // A dangling link is not turned into a directory.
         let dangling = directory.path("dangling")
         symlink(directory.path("nothing"), dangling)
         expectRefused(DiskCache(path: dangling), "symbolic link")
         #expect(!exists(directory.path("nothing")))
     }
 
-    @Test func `A link above the directory is the user's own business`() {
+    @Test func `A link above the directory is allowed`() {
         let target = directory.path("target")
         mkdir(target, 0o700)
         symlink(target, directory.path("link"))
@@ -56,12 +56,12 @@ import WebImage
         chmod(path, mode)
         expectRefused(DiskCache(path: path), reason)
         #expect(names(in: path) == [] && fileStatus(path).st_mode & 0o7777 == mode)
-        // It is looked at again.
+        // It is checked again.
         chmod(path, 0o700)
         #expect(DiskCache(path: path).store(bytes, forKey: "k"))
     }
 
-    @Test(arguments: [mode_t(0o755), 0o750, 0o711]) func `A directory that others may only read is used as it is`(
+    @Test(arguments: [mode_t(0o755), 0o750, 0o711]) func `A directory that others may only read is used unchanged`(
         mode: mode_t
     ) {
         mkdir(path, 0o700)
@@ -72,7 +72,7 @@ import WebImage
         for name in names(in: path) { #expect(fileStatus(path + "/" + name).st_mode & 0o077 == 0, "\(name)") }
     }
 
-    @Test func `What is another user's is not trusted, root's is`() {
+    @Test func `Entries of another user are not trusted, those of root are`() {
         var status = fileStatus(directory.path)
         for (owner, user, isTrusted) in [(7, 7, true), (0, 7, true), (8, 7, false), (7, 0, false)] {
             status.st_uid = uid_t(owner)
@@ -98,7 +98,7 @@ import WebImage
         #expect(cache.store(bytes, forKey: "k") && cache.data(forKey: "k") == bytes)
     }
 
-    @Test func `A directory that is replaced by a link while it is used is not followed`() {
+    @Test func `A directory replaced by a link during use is not followed`() {
         let cache = DiskCache(path: path)
         #expect(cache.store(bytes, forKey: "k"))
         let target = directory.path("target")
@@ -112,7 +112,7 @@ import WebImage
         #expect(DiskCache(path: path + "-old").data(forKey: "k") == bytes)
     }
 
-    @Test func `A directory that is opened to others while it is used is not used any more`() {
+    @Test func `A directory opened to others during use is not used any more`() {
         let cache = DiskCache(path: path)
         #expect(cache.store(bytes, forKey: "k"))
         chmod(path, 0o777)
@@ -121,7 +121,7 @@ import WebImage
         #expect(cache.data(forKey: "k") == bytes)
     }
 
-    @Test func `The directory that was checked is the one that is used, wherever its path leads by then`() throws {
+    @Test func `The checked directory is the one used, wherever its path leads by then`() throws {
         let cache = DiskCache(path: path)
         let place = try #require(cache.usableDirectory())
         let writer = EntryWriter(directory: place, calls: .system)
@@ -138,7 +138,7 @@ import WebImage
         unlink(path)
     }
 
-    @Test func `Directories and files that are made are the user's alone, whatever the umask`() async {
+    @Test func `New directories and files are private to the user, for any umask`() async {
         await #expect(processExitsWith: .success) {
             umask(0)
             let tests = UnsafeDirectoryTests()
@@ -164,7 +164,7 @@ import WebImage
         #expect(StoredRecords.number(of: cache.validators(forKey: "k")) == 2)
     }
 
-    @Test func `Two keys of one name never get each other's bytes`() {
+    @Test func `Two keys of one file name never get each other's bytes`() {
         let cache = DiskCache(path: path)
         #expect(cache.store(bytes, forKey: "one"))
         // As if MD5 had given both the same name.
@@ -234,26 +234,26 @@ import WebImage
     private func expectWork(in path: String) {
         let cache = DiskCache(path: path)
         for number in 0..<20 {
-            #expect(cache.store(HammerPicture.bytes(number, version: 1), forKey: HammerPicture.key(number)))
+            #expect(cache.store(HammerImage.bytes(number, version: 1), forKey: HammerImage.key(number)))
         }
         #expect(cache.isWhole(0..<20) && cache.totalCount == 20 && cache.verify() == [])
-        cache.setExtendedData(Data([1]), forKey: HammerPicture.key(3))
-        #expect(cache.extendedData(forKey: HammerPicture.key(3)) == Data([1]))
+        cache.setExtendedData(Data([1]), forKey: HammerImage.key(3))
+        #expect(cache.extendedData(forKey: HammerImage.key(3)) == Data([1]))
         let again = DiskCache(path: path)
-        #expect(again.isWhole(0..<20) && again.data(forKey: HammerPicture.key(3)) != nil)
+        #expect(again.isWhole(0..<20) && again.data(forKey: HammerImage.key(3)) != nil)
         again.removeAllData()
         #expect(cache.totalCount == 0)
     }
 
     @Test(.enabled(if: MountedDisk.isPermitted, "mounting a file system without extended attributes needs root"))
-    func `On a file system that has no extended attributes everything works`() throws {
+    func `Everything works on a file system without extended attributes`() throws {
         let mount = try #require(MountedDisk(at: directory.path("m"), type: "ramfs", options: "mode=0700"))
         #expect(ctest_has_attributes(mount.path) == 0)
         expectWork(in: mount.path + "/cache")
     }
 
     @Test(.enabled(if: MountedDisk.isPermitted, "mounting an overlay needs root"))
-    func `On an overlay, which containers have, everything works, also with a directory from below`() throws {
+    func `Everything works on an overlay as in containers, also with a directory from the lower layer`() throws {
         let memory = try #require(MountedDisk(at: directory.path("m"), type: "tmpfs", options: "size=8m"))
         for name in ["lower", "upper", "work"] { mkdir(memory.path + "/" + name, 0o700) }
         #expect(DiskCache(path: memory.path + "/lower/cache").store(bytes, forKey: "below"))

@@ -1,7 +1,7 @@
 import Glibc
 
 extension CacheTrace {
-    /// Every kind of trace that the memory cache is judged by.
+    /// Every kind of trace that the memory cache is evaluated with.
     ///
     /// - Parameter scale: 1 for a hundred thousand items and a million requests; smaller for a quick look.
     public static func all(scale: Double, seed: UInt64 = 1) -> [CacheTrace] {
@@ -28,7 +28,7 @@ extension CacheTrace {
         return trace
     }
 
-    /// Zipf whose ranks change hands: what is popular now is forgotten later.
+    /// Zipf whose ranks change: popular items are forgotten later.
     public static func drift(scale: Double, seed: UInt64) -> CacheTrace {
         let (requestCount, itemCount) = counts(scale)
         var random = SeededGenerator(seed: seed &+ 1)
@@ -46,7 +46,7 @@ extension CacheTrace {
         return trace
     }
 
-    /// Scrolling through posts: a picture and its author's avatar each time a post is shown, which happens several times
+    /// Scrolling through posts: an image and its author's avatar each time a post is shown, which happens several times
     /// while it is on screen and when the reader goes back, and now and then the big version.
     public static func feed(scale: Double, seed: UInt64) -> CacheTrace {
         let requestCount = counts(scale).requests
@@ -78,7 +78,7 @@ extension CacheTrace {
         return trace
     }
 
-    /// Scrolling through a grid of equal pictures, back and forth.
+    /// Scrolling through a grid of equal images, back and forth.
     public static func grid(scale: Double, seed: UInt64) -> CacheTrace {
         let requestCount = counts(scale).requests
         var random = SeededGenerator(seed: seed &+ 3)
@@ -99,7 +99,7 @@ extension CacheTrace {
         return trace
     }
 
-    /// A hot set, interrupted by passes over things that are seen once.
+    /// A hot set, interrupted by passes over items that are seen once.
     public static func scans(scale: Double, seed: UInt64) -> CacheTrace {
         let (requestCount, itemCount) = counts(scale)
         var random = SeededGenerator(seed: seed &+ 4)

@@ -1,8 +1,8 @@
 import Glibc
 
-/// A sequence of requests for items of known cost, for judging eviction policies.
+/// A sequence of requests for items of known cost, for evaluating eviction policies.
 public struct CacheTrace: Sendable {
-    /// What kind of access pattern it is.
+    /// The kind of access pattern.
     public let name: String
     /// The item of each request.
     public private(set) var requests: [Int32] = []
@@ -12,7 +12,7 @@ public struct CacheTrace: Sendable {
     /// The cost of all items together.
     public var footprint: Int { costs.reduce(0) { $0 + Int($1) } }
 
-    /// A trace without requests; `requestCount` is how many are to come.
+    /// A trace without requests; `requestCount` is the number of requests to come.
     public init(name: String, requestCount: Int) {
         self.name = name
         requests.reserveCapacity(requestCount)
@@ -32,7 +32,7 @@ public struct CacheTrace: Sendable {
     /// Adds a request.
     public mutating func request(_ item: Int) { requests.append(Int32(item)) }
 
-    /// Pictures' sizes: log-normal, so that a few are thirty times as big as most.
+    /// Images' sizes: log-normal, so that a few are thirty times as big as most.
     static func logNormal(median: Double, _ random: inout SeededGenerator) -> Int {
         max(1, Int(median * exp(random.normal())))
     }
@@ -45,8 +45,8 @@ public struct CacheTrace: Sendable {
     }
 }
 
-/// A cache that is only asked what would have been in it.
+/// A cache of which only the hits are simulated.
 public protocol SimulatedCache {
-    /// Whether `item` was there; if not, it is put in.
+    /// Returns whether `item` was there; if not, it is inserted.
     mutating func access(_ item: Int, cost: Int) -> Bool
 }

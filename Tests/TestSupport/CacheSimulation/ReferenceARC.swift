@@ -18,7 +18,7 @@ public struct ReferenceARC: SimulatedCache {
         items = LinkedItems(itemCount: trace.costs.count, lists: 4)
     }
 
-    /// Whether `item` was there; if not, it is put in.
+    /// Returns whether `item` was there; if not, it is inserted.
     public mutating func access(_ item: Int, cost: Int) -> Bool {
         let list = items.list(of: item)
         if list == Self.recent || list == Self.frequent {

@@ -1,4 +1,4 @@
-/// Least recently used goes first: the plain policy that others are compared with.
+/// Least recently used is evicted first: the plain policy that others are compared with.
 public struct ReferenceLRU: SimulatedCache {
     private var items: LinkedItems
     private let capacity: Int
@@ -11,7 +11,7 @@ public struct ReferenceLRU: SimulatedCache {
         items = LinkedItems(itemCount: trace.costs.count, lists: 1)
     }
 
-    /// Whether `item` was there; if not, it is put in.
+    /// Returns whether `item` was there; if not, it is inserted.
     public mutating func access(_ item: Int, cost: Int) -> Bool {
         if items.list(of: item) == 0 {
             items.move(item, cost: cost, to: 0)

@@ -1,5 +1,5 @@
-/// W-TinyLFU, size-aware and adaptive: a window before a segmented LRU, a candidate enters when it has been asked for more
-/// often than all those it would drive out together, and the window's share climbs to where the hit ratio is best.
+/// W-TinyLFU, size-aware and adaptive: a window before a segmented LRU, a candidate enters when it has been requested
+/// more often than all those it would evict together, and the window's share climbs to the best hit ratio.
 public struct ReferenceTinyLFU: SimulatedCache {
     private static let window = 0
     private static let probation = 1
@@ -9,7 +9,7 @@ public struct ReferenceTinyLFU: SimulatedCache {
     private let capacity: Int
     private let costs: [Int32]
     private var windowShare = 0.01
-    // Exact counts in place of a sketch: what a sketch of unlimited size would say.
+    // Exact counts in place of a sketch: the values of a sketch of unlimited size.
     private var counts: [UInt8]
     private var countedIn: [Int32]
     private var epoch: Int32 = 0
@@ -31,7 +31,7 @@ public struct ReferenceTinyLFU: SimulatedCache {
     private var residentCount: Int { items.count.reduce(0, +) }
     private var windowLimit: Int { Int(Double(capacity) * windowShare) }
 
-    /// Whether `item` was there; if not, it is put in.
+    /// Returns whether `item` was there; if not, it is inserted.
     public mutating func access(_ item: Int, cost: Int) -> Bool {
         count(item)
         climb()

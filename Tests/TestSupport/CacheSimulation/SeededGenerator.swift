@@ -4,7 +4,7 @@ import Glibc
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// A generator whose numbers follow from `seed` alone.
+    /// A generator whose numbers follow only from `seed`.
     public init(seed: UInt64) { state = seed }
 
     /// The next 64 bits.

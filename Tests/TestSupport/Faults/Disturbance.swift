@@ -1,19 +1,20 @@
 import Glibc
 
-/// A way in which a disk can fail, told by a name: what is done at one call after the other.
+/// A named way in which a disk can fail: the effects on one call after the other.
 public struct Disturbance: Sendable, CustomStringConvertible {
-    /// How it is asked for.
+    /// Its name on the command line.
     public let name: String
     private let plan: FaultPlan
-    /// How many calls in a row are disturbed.
+    /// The number of consecutive disturbed calls.
     private let count: Int
-    /// Whether what is stored may not suffer: the system may do this at any time, and nothing has failed.
+    /// A Boolean value that indicates whether stores must not be affected: the system may do this at any time, and
+    /// nothing has failed.
     public let isHarmless: Bool
 
     /// The name.
     public var description: String { name }
 
-    /// Whether the process does not survive it.
+    /// A Boolean value that indicates whether the process does not survive it.
     public var isDeadly: Bool { [.dieBefore, .dieAfter, .dieWithin].contains(plan.action) }
 
     private init(_ name: String, _ plan: FaultPlan, count: Int = 1, isHarmless: Bool = false) {
@@ -53,6 +54,6 @@ public struct Disturbance: Sendable, CustomStringConvertible {
         Disturbance("death with no room", FaultPlan(.dieAfter, calls: [.rename, .unlink])),
     ]
 
-    /// That of a name.
+    /// The one with a name.
     public static func named(_ name: String) -> Disturbance? { all.first { $0.name == name } }
 }

@@ -1,37 +1,38 @@
-/// What a cache may hold after a number of steps, of which some were disturbed: for each key the entries that are right, nil for
-/// none. It knows nothing of files.
+/// The allowed contents of a cache after a number of steps, of which some were disturbed: for each key the correct
+/// entries, nil for none. It knows nothing of files.
 public struct FaultModel: Sendable {
-    /// How a step went.
+    /// The outcome of a step.
     public enum Outcome: Sendable, Hashable {
         /// As it should.
         case done
-        /// A store that says that nothing was stored.
+        /// A store that reports that nothing was stored.
         case refused
-        /// Something failed in it, which it may have told nobody.
+        /// A call in it failed, which may be unreported.
         case disturbed
         /// The process ended in it.
         case interrupted
     }
 
     private var allowed: [Int: Set<FaultEntry?>] = [:]
-    /// Whether entries may go by themselves with every step.
+    /// A Boolean value that indicates whether entries may be removed automatically with every step.
     private var isLimited = false
 
     /// An empty cache.
     public init() {}
 
-    /// What may be there under a key.
+    /// The possible entries under a key.
     public func entries(of number: Int) -> Set<FaultEntry?> { allowed[number] ?? [nil] }
 
-    /// Whether an entry may be there.
+    /// Returns whether an entry may be there.
     ///
-    /// - Parameter isLossy: whether entries may be gone: a disk that fails may take any of them, but may never bring back one that
-    ///   was replaced.
+    /// - Parameter isLossy: Indicates whether entries may be missing: a failing disk may lose any of them, but may
+    ///   never bring
+    ///   back one that was replaced.
     public func allows(_ entry: FaultEntry?, of number: Int, isLossy: Bool) -> Bool {
         entries(of: number).contains(entry) || (isLossy && entry == nil)
     }
 
-    /// Takes a step into account.
+    /// Applies a step.
     public mutating func apply(_ operation: FaultOperation, _ outcome: Outcome) {
         switch operation {
         case .store(let number, let version):
@@ -48,7 +49,7 @@ public struct FaultModel: Sendable {
                 let before = entries(of: number)
                 let moved = FaultEntry(number, version: 1)
                 var after = Set(before.map { $0 ?? moved })
-                // What stood in the way may have been lost.
+                // The entry in its way may have been lost.
                 if outcome != .done { after.insert(moved) }
                 become(after, number, outcome)
             }
@@ -76,7 +77,7 @@ public struct FaultModel: Sendable {
         allowed[number] = outcome == .done ? entries : entries.union(self.entries(of: number))
     }
 
-    /// A size limit or an age lets entries go, of which nobody says which.
+    /// A size limit or an age removes entries, and it is unknown which.
     private mutating func mayBeGone() {
         for number in FaultOperation.numbers { allowed[number] = entries(of: number).union([nil]) }
     }

@@ -1,11 +1,11 @@
 import FoundationEssentials
 public import WebImageModel
 
-/// A step of what is done to a cache directory while its disk fails. Pictures and what goes with them are told by numbers that are in
-/// every byte of them, see ``HammerPicture``.
+/// A step of the work on a cache directory while its disk fails. Images and their metadata are identified by numbers
+/// that are in every byte of them, see ``HammerImage``.
 public enum FaultOperation: Sendable, Hashable {
     case store(Int, version: Int)
-    /// New validators, as a 304 brings them.
+    /// New validators, as from a 304.
     case amend(Int, round: Int)
     case setExtendedData(Int, round: Int)
     case read(Int)
@@ -17,12 +17,12 @@ public enum FaultOperation: Sendable, Hashable {
     case migrate([Int])
     /// A new object over the same directory.
     case reopen
-    /// Keeps to so many bytes from here on; 0 for no limit.
+    /// Sets a limit of this many bytes; 0 for no limit.
     case limit(Int)
-    /// Removes what has expired, after so many seconds.
+    /// Removes expired entries, after this many seconds.
     case expire(after: Double)
 
-    /// The usual steps: every kind of work on few keys, in an order that never changes.
+    /// The usual steps: every kind of work on few keys, in a fixed order.
     public static let workload: [FaultOperation] = {
         var steps: [FaultOperation] = []
         for number in 1...5 { steps.append(.store(number, version: 1)) }
@@ -41,9 +41,9 @@ public enum FaultOperation: Sendable, Hashable {
     public static let numbers = Array(1...30)
 }
 
-/// What lies in a cache under a key, as far as it is looked at.
+/// The checked parts of a cache's entry under a key.
 public struct FaultEntry: Sendable, Hashable {
-    /// The version of the picture.
+    /// The version of the image.
     public var version: Int
     /// The extended data.
     public var extended: String
@@ -55,15 +55,15 @@ public struct FaultEntry: Sendable, Hashable {
         (self.version, extended, round) = (version, "extended \(version)", Self.round(number, version))
     }
 
-    /// Every eighth picture has no entity tag.
+    /// Every eighth image has no entity tag.
     static func round(_ number: Int, _ round: Int) -> Int { number % 8 == 0 ? 0 : round }
 
-    /// What a cache delivered; nil when any byte of it is not as it was stored.
+    /// The entry that a cache returned; nil when any byte of it differs from the stored ones.
     public init?(_ entry: CachedImageData, number: Int) {
-        guard entry.data.count >= 16, HammerPicture.isWhole(entry.data, number: number) else { return nil }
+        guard entry.data.count >= 16, HammerImage.isWhole(entry.data, number: number) else { return nil }
         let version = entry.data.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self) }
         let etag = entry.validators?.etag
-        guard HammerPicture.isWhole(etag: etag, number: number) else { return nil }
+        guard HammerImage.isWhole(etag: etag, number: number) else { return nil }
         self.version = Int(version)
         extended = entry.extendedData.map { String(decoding: $0, as: UTF8.self) } ?? ""
         round = etag.flatMap { $0.split(separator: "-").dropFirst().first.flatMap { Int($0) } } ?? 0
@@ -72,7 +72,7 @@ public struct FaultEntry: Sendable, Hashable {
     /// The bytes that stand for it.
     public func content(number: Int) -> CachedImageData {
         CachedImageData(
-            data: HammerPicture.bytes(number, version: version),
+            data: HammerImage.bytes(number, version: version),
             extendedData: Data(extended.utf8),
             validators: Self.validators(number: number, round: round)
         )
@@ -80,7 +80,7 @@ public struct FaultEntry: Sendable, Hashable {
 
     /// Validators of a round.
     public static func validators(number: Int, round: Int) -> CacheValidators? {
-        HammerPicture.etag(number, version: round, count: 40 + round)
+        HammerImage.etag(number, version: round, count: 40 + round)
             .flatMap { CacheValidators(etag: $0, lastModified: nil) }
     }
 }

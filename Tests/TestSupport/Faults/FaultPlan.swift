@@ -2,7 +2,7 @@ import CTestSupport
 import FoundationEssentials
 import Glibc
 
-/// Which calls on the files of a directory are disturbed, and how. Has an effect in a process that has the library of
+/// The disturbed calls on the files of a directory, and the effects. Works only in a process that has the library of
 /// `Tests/FaultShim` preloaded; ``FaultLibrary`` makes it.
 public struct FaultPlan: Sendable, Hashable {
     /// A kind of call, in the order of the library.
@@ -11,18 +11,18 @@ public struct FaultPlan: Sendable, Hashable {
         case times, duplicate
     }
 
-    /// What becomes of a call, in the order of the library.
+    /// The effect on a call, in the order of the library.
     public enum Action: Int, Sendable {
         case count, fail, short, dieBefore, dieAfter, dieWithin, delay
     }
 
-    /// What becomes of the calls.
+    /// The effect on the calls.
     public var action: Action
     /// An error number, bytes, or microseconds.
     public var value: Int
     /// The kinds of calls that count.
     public var calls: Set<Call>
-    /// The numbers of the calls that are disturbed, from 1.
+    /// The numbers of the disturbed calls, from 1.
     public var numbers: ClosedRange<Int>
 
     /// A plan.
@@ -37,23 +37,23 @@ public struct FaultPlan: Sendable, Hashable {
 
     private var mask: UInt { calls.reduce(0) { $0 | 1 << UInt($1.rawValue) } }
 
-    /// Whether the library is there.
+    /// A Boolean value that indicates whether the library is loaded.
     public static var isAvailable: Bool { ctest_has_faults() != 0 }
 
-    /// Begins to count and disturb the calls on what is in a directory.
+    /// Begins to count and disturb the calls on files in a directory.
     public func begin(in directory: String) {
         ctest_begin_faults(directory, numbers.lowerBound, numbers.upperBound, Int32(action.rawValue), value, mask)
     }
 
-    /// Ends the plan; how many calls there were, and the kind of the first that was disturbed.
+    /// Ends the plan; returns the number of calls, and the kind of the first disturbed one.
     public static func end() -> (count: Int, disturbed: Call?) {
         let count = ctest_end_faults()
         return (count, Call(rawValue: Int(ctest_disturbed_fault())))
     }
 
-    /// The variables that have a program begin with the plan which knows nothing of it.
+    /// The variables that make a program which knows nothing of it begin with the plan.
     ///
-    /// - Parameter report: the file that gets the number of calls, and the kind of the first that was disturbed, when the
+    /// - Parameter report: The file that gets the number of calls, and the kind of the first disturbed one, when the
     ///   program ends by itself.
     public func environment(directory: String, report: String? = nil) throws -> [String: String] {
         var variables = [
@@ -66,11 +66,11 @@ public struct FaultPlan: Sendable, Hashable {
     }
 }
 
-/// The library that is preloaded, made of its sources with the compiler that comes with Swift.
+/// The preloaded library, compiled from its sources with Swift's compiler.
 public enum FaultLibrary {
     /// It could not be compiled.
     public struct Failure: Error, CustomStringConvertible {
-        /// What the compiler said.
+        /// The compiler's output.
         public let description: String
     }
 

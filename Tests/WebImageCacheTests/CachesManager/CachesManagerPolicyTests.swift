@@ -6,7 +6,7 @@ import WebImageCache
 @Suite struct CachesManagerPolicyTests {
     typealias Policy = ImageCachesManager.OperationPolicy
 
-    /// An operation, how its policy is set, and how it is begun.
+    /// An operation, how its policy is set, and how it is started.
     enum Operation: CaseIterable, CustomTestStringConvertible {
         case query, store, remove, contains, clear
 
@@ -46,7 +46,7 @@ import WebImageCache
         }
     }
 
-    /// Answers held back, cache by cache: who has been asked at first, and in the end.
+    /// Delayed responses, cache by cache: the caches asked at first, and in the end.
     private func expected(_ policy: Policy) -> (first: [String], all: [String]) {
         switch policy {
         case .serial: (["high"], ["high", "middle", "low"])
@@ -77,7 +77,7 @@ import WebImageCache
     }
 
     @Test(arguments: Operation.allCases, Policy.allCases)
-    func `Complaint 37: each policy is its own`(operation: Operation, policy: Policy) {
+    func `Complaint 37: each policy is independent`(operation: Operation, policy: Policy) {
         for other in Policy.allCases where other != policy {
             let harness = CachesHarness(isHeld: true)
             for each in Operation.allCases { each.set(each == operation ? policy : other, harness.manager) }
@@ -88,7 +88,7 @@ import WebImageCache
         }
     }
 
-    @Test func `The defaults are those that are documented (caches manager)`() {
+    @Test func `The defaults are the documented ones (caches manager)`() {
         let manager = ImageCachesManager(caches: [])
         #expect(
             Operation.allCases.map { $0.policy(of: manager) } == [
@@ -115,7 +115,7 @@ import WebImageCache
     }
 
     @Test(arguments: Operation.allCases, Policy.allCases)
-    func `One cache is asked whatever the policy`(operation: Operation, policy: Policy) {
+    func `A single cache is asked under every policy`(operation: Operation, policy: Policy) {
         let harness = CachesHarness()
         harness.manager.caches = [harness.middle]
         operation.set(policy, harness.manager)
@@ -125,7 +125,7 @@ import WebImageCache
     }
 
     @Test(arguments: Operation.allCases, [Policy.serial, .concurrent])
-    func `Twenty thousand caches that answer at once do not make a deep stack`(operation: Operation, policy: Policy) {
+    func `Twenty thousand caches that respond at once do not make a deep stack`(operation: Operation, policy: Policy) {
         let cache = ProbeCache("one", ProbeCache.Log())
         let manager = ImageCachesManager(caches: Array(repeating: cache, count: 20_000))
         operation.set(policy, manager)

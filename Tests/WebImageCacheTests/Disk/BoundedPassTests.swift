@@ -6,13 +6,13 @@ import Testing
 
 @testable import WebImageCache
 
-/// Passes that run out of time.
+/// Cleaning passes that run out of time.
 @Suite struct BoundedPassTests {
     let directory = TemporaryDirectory()
     let clock = ManualClock()
     let day: Double = 86_400
 
-    /// How often the directory was opened, and a clock on which looking at a file takes a millisecond.
+    /// The number of times the directory was opened, and a clock on which examining a file takes a millisecond.
     private final class Slowness: Sendable {
         let opened = Lock(0)
         let clock: ManualClock
@@ -32,7 +32,7 @@ import Testing
             return calls
         }
 
-        /// Since it was last asked.
+        /// Since the last call.
         func openedCount() -> Int {
             opened.withLock { count in
                 defer { count = 0 }
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// A cache of so many entries of one block; none is counted as opened yet.
+    /// A cache of this many entries of one block; none is counted as opened yet.
     private func make(
         _ count: Int,
         _ slowness: Slowness,
@@ -53,7 +53,7 @@ import Testing
         return (cache, block)
     }
 
-    @Test func `A pass that is out of time removes what it saw, and the next goes on there`() {
+    @Test func `A pass that is out of time removes the entries it saw, and the next one continues there`() {
         let slowness = Slowness(clock)
         let (cache, _) = make(1000, slowness)
         clock.advance(8 * day)
@@ -77,7 +77,7 @@ import Testing
         #expect(slowness.openedCount() == 1 + passes)
     }
 
-    @Test func `What expires after it was seen goes with the end of the pass`() {
+    @Test func `An entry that expires after it was seen is removed at the end of the pass`() {
         let slowness = Slowness(clock)
         let (cache, _) = make(300, slowness)
         #expect(!cache.removeExpiredData(timeLimit: 0.2).isComplete)
@@ -88,13 +88,13 @@ import Testing
         #expect(slowness.openedCount() == 1)
     }
 
-    @Test func `Of what was seen no more goes than the limit asks for`() {
+    @Test func `Of the seen entries no more are removed than the limit requires`() {
         let slowness = Slowness(clock)
         let (cache, block) = make(1000, slowness)
         cache.config.maxDiskSize = block * 100
         let cleanup = cache.removeExpiredData(timeLimit: 0.5)
         #expect(!cleanup.isComplete)
-        // Half a thousand were seen; a hundred of them stay, and those that there was no time left for.
+        // Half a thousand were seen. A hundred of them stay, and those that there was no time for.
         #expect((300...410).contains(cleanup.trimmedCount))
         #expect(cache.totalCount == 1000 - cleanup.trimmedCount)
         #expect(cache.statistics.evictedCount == cleanup.trimmedCount)
@@ -104,7 +104,7 @@ import Testing
         #expect(cache.totalCount == 49)
     }
 
-    @Test func `Where what was seen is not too much the whole time is for looking`() {
+    @Test func `When the seen entries are below the limit, all the time is for scanning`() {
         let slowness = Slowness(clock)
         let (cache, block) = make(1000, slowness)
         cache.config.maxDiskSize = block * 900
@@ -117,7 +117,7 @@ import Testing
         for number in [551, 700, 999] { #expect(exists(cache.path + "/" + DirectoryFiller.name(number))) }
     }
 
-    @Test func `Other settings, no time limit, or a removal of everything begin a new pass`() {
+    @Test func `Other settings, no time limit, or removing everything start a new pass`() {
         let slowness = Slowness(clock)
         let (cache, block) = make(300, slowness)
         let changes: [(DiskCache) -> Double?] = [
@@ -149,7 +149,7 @@ import Testing
         #expect(slowness.openedCount() == 1)
     }
 
-    @Test func `A clock that was set forward spares what was seen and what was not`() {
+    @Test func `A clock set forward spares seen and unseen entries`() {
         let slowness = Slowness(clock)
         let (cache, _) = make(300, slowness)
         #expect(!cache.removeExpiredData(timeLimit: 0.1).isComplete)
@@ -159,7 +159,7 @@ import Testing
         #expect(cache.removeExpiredData(timeLimit: 10).expiredCount == 300)
     }
 
-    @Test func `A directory that vanishes between two passes is no pass to go on with`() throws {
+    @Test func `A pass does not continue in a directory that vanished`() throws {
         let slowness = Slowness(clock)
         let (cache, _) = make(300, slowness)
         #expect(!cache.removeExpiredData(timeLimit: 0.1).isComplete)
@@ -169,7 +169,7 @@ import Testing
         #expect(cache.store(Data([1]), forKey: "k"))
     }
 
-    @Test func `A pass leaves the size limit with what it knows`() {
+    @Test func `A pass updates the size known to the size limit`() {
         let slowness = Slowness(clock)
         let (cache, block) = make(100, slowness) { $0.maxDiskSize = 1 << 40 }
         cache.store(Data([1]), forKey: "k")
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test func `With 20 000 entries a pass of 50 ms takes 100 at most`() {
-        // Time of this thread, so that what else the machine does is not counted.
+        // Time of this thread, so that the machine's other work is not counted.
         let processorTime = ClockSource(
             wallTime: { ClockSource.system.wallTime() },
             monotonicNanoseconds: {

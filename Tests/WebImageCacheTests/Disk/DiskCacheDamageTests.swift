@@ -19,7 +19,7 @@ import Testing
         return (cache, path, readBytes(path))
     }
 
-    @Test func `A flipped bit at any position is found, and the entry removed`() {
+    @Test func `A flipped bit at any position is detected, and the entry removed`() {
         let (cache, path, file) = stored()
         for position in file.indices {
             for bit in [0, 3, 7] {
@@ -27,7 +27,7 @@ import Testing
                 broken[position] ^= 1 << bit
                 writeBytes(broken, path)
                 #expect(cache.data(forKey: key) == nil, "byte \(position) bit \(bit)")
-                // A footer of an unknown version would be left alone; the hash covers the version too.
+                // A footer of an unknown version would be left in place; the hash covers the version too.
                 #expect(!exists(path), "byte \(position) bit \(bit)")
             }
         }
@@ -36,7 +36,7 @@ import Testing
         #expect(cache.data(forKey: key) == bytes)
     }
 
-    @Test func `A file cut at any length is found, and so is one that goes on`() {
+    @Test func `A file cut at any length, or extended, is detected`() {
         let (cache, path, file) = stored()
         for length in 0..<file.count {
             writeBytes(Array(file[..<length]), path)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `A file of zeros, which a power cut leaves, is a miss`() {
+    @Test func `A file of zeros, as left by a power cut, is a miss`() {
         let (cache, path, file) = stored()
         writeBytes([UInt8](repeating: 0, count: file.count), path)
         #expect(cache.data(forKey: key) == nil)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `An entry under the name of another key is never served, and stays`() {
+    @Test func `An entry under another key's name is never served, and stays`() {
         let (cache, path, file) = stored()
         let other = cache.cachePath(forKey: "other")
         writeBytes(file, other)
@@ -78,14 +78,14 @@ import Testing
         #expect(exists(path))
     }
 
-    @Test func `A plain file under an entry's name is a miss and goes`() {
+    @Test func `A plain file under an entry's name is a miss and is removed`() {
         let (cache, path, _) = stored()
         writeBytes([UInt8](bytes), path)
         #expect(cache.data(forKey: key) == nil)
         #expect(!exists(path))
     }
 
-    @Test func `Verifying names every damaged entry with a reason, and touches no other`() {
+    @Test func `Verifying lists every damaged entry with a reason, and touches no other`() {
         let cache = DiskCache.make(directory)
         for number in 0..<20 { cache.store(bytes, forKey: "\(number)") }
         var broken: Set<String> = []
@@ -119,7 +119,7 @@ import Testing
         #expect(!file.isEmpty)
     }
 
-    @Test func `A later version's entry is a miss and is left alone`() throws {
+    @Test func `A later version's entry is a miss and stays`() throws {
         let (cache, path, file) = stored()
         var later = file
         let start = later.count - 56
@@ -134,7 +134,7 @@ import Testing
         #expect(cache.data(forKey: key) == bytes)
     }
 
-    @Test func `In a directory of two versions each finds its own entries, and none removes the other's`() throws {
+    @Test func `In a directory of two versions each finds its own entries, and removes none of the other's`() throws {
         let clock = ManualClock()
         let cache = DiskCache.make(directory, clock: clock)
         let body = { (number: Int) in Data("picture \(number)".utf8) }
@@ -142,7 +142,7 @@ import Testing
         for number in 0..<40 {
             #expect(cache.store(body(number), forKey: "\(number)"))
             guard number % 2 == 1 else { continue }
-            // As a later version writes it: another number, and its checksum.
+            // Written as a later version would: another number, and its checksum.
             let path = cache.cachePath(forKey: "\(number)")
             var file = readBytes(path)
             let start = file.count - 56
@@ -152,7 +152,7 @@ import Testing
             writeBytes(file, path)
             later[number] = file
         }
-        // A process of this version, from its beginning on.
+        // A process of this version, from its start.
         let process = DiskCache.make(directory, clock: clock)
         for number in 0..<40 {
             #expect(process.data(forKey: "\(number)") == (number % 2 == 0 ? body(number) : nil))
@@ -162,12 +162,12 @@ import Testing
         #expect(process.removeExpiredData().expiredCount == 0)
         #expect(process.entries().count == 20)
         for (number, file) in later { #expect(readBytes(process.cachePath(forKey: "\(number)")) == file) }
-        // What it stores itself replaces that, of this key alone.
+        // Its own store replaces that entry, only for this key.
         #expect(process.store(body(1), forKey: "1") && process.data(forKey: "1") == body(1))
         #expect(later.allSatisfy { $0 == 1 || readBytes(process.cachePath(forKey: "\($0)")) == $1 })
     }
 
-    @Test func `A later version's entry is left alone however big it is`() throws {
+    @Test func `A later version's entry of any size stays`() throws {
         let cache = DiskCache.make(directory)
         let body = Data(count: 65 << 20)
         #expect(cache.store(body, forKey: key))
@@ -185,7 +185,7 @@ import Testing
         #expect(cache.verify() == [] && exists(path))
     }
 
-    @Test func `A footer that claims more than there is memory is a miss`() throws {
+    @Test func `A footer that claims more than the available memory is a miss`() throws {
         let (cache, path, file) = stored()
         var footer = Array(file.suffix(56))
         let records = (1 << 40) - 56 - bytes.count
@@ -211,7 +211,7 @@ import Testing
         #expect(cache.totalCount == 0)
         #expect(cache.verify() == [])
         #expect(cache.entries() == [])
-        // Storing replaces the link, not what it points to.
+        // Storing replaces the link, not its target.
         #expect(cache.store(Data([1]), forKey: key))
         #expect(cache.data(forKey: key) == Data([1]))
         #expect(readBytes(target) == file)
@@ -229,7 +229,7 @@ import Testing
         #expect(cache.data(forKey: key) == bytes)
     }
 
-    @Test func `A directory planted as an entry is a miss, and storing fails softly`() {
+    @Test func `A directory planted as an entry is a miss, and the store fails without a trap`() {
         let (cache, path, _) = stored()
         unlink(path)
         mkdir(path, 0o700)
@@ -244,7 +244,7 @@ import Testing
     }
 
     @Test func `A symbolic link planted for the next temporary file cannot be written through`() {
-        // Names cannot be guessed, and O_EXCL refuses one that exists.
+        // Names cannot be guessed, and O_EXCL refuses an existing one.
         #expect(EntryWriter.temporaryName() != EntryWriter.temporaryName())
         #expect(EntryWriter.isTemporaryName(EntryWriter.temporaryName().utf8))
     }
@@ -256,13 +256,13 @@ import Testing
         #expect(!exists(path))
     }
 
-    @Test func `A reader holds what it has read when the file is cut under it`() {
+    @Test func `A reader keeps the data it has read when the file is truncated`() {
         for mapped in [false, true] {
             let cache = DiskCache.make(directory) { $0.mapsDiskData = mapped }
             let data = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
             cache.store(data, forKey: key)
             let read = cache.data(forKey: key)
-            // The library's own way of replacing and removing never touches the bytes of a file.
+            // The library's own replacing and removing never change the bytes of a file.
             cache.store(Data([1]), forKey: key)
             cache.removeData(forKey: key)
             #expect(read == data)

@@ -17,7 +17,7 @@ import Testing
 
     private func keys(_ cache: DiskCache) -> Set<String> { Set(cache.entries().map(\.key)) }
 
-    @Test func `An entry that was not read for a week expires, to the second`() {
+    @Test func `An entry not read for a week expires, to the second`() {
         let cache = make()
         cache.store(Data([1]), forKey: "unread")
         cache.store(Data([1]), forKey: "read")
@@ -25,7 +25,7 @@ import Testing
         #expect(cache.removeExpiredData().expiredCount == 0)
         _ = cache.data(forKey: "read")
         clock.advance(1)
-        // Just as old as allowed is expired.
+        // An entry exactly as old as allowed is expired.
         let cleanup = cache.removeExpiredData()
         #expect(cleanup.expiredCount == 1)
         #expect(cleanup.freedByteCount > 0)
@@ -45,7 +45,7 @@ import Testing
         #expect(keys(cache) == ["new"])
     }
 
-    @Test func `Creation counts from the store, even when something wrote to the file since`() {
+    @Test func `Creation counts from the store, even when the file was written since`() {
         let cache = make { $0.diskCacheExpireType = .creationDate }
         cache.store(Data([1]), forKey: "old")
         clock.advance(4 * day)
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: ImageCacheConfig.ExpireType.allCases.filter { $0 != .changeDate })
-    func `Too much is trimmed to below half, the oldest first`(type: ImageCacheConfig.ExpireType) {
+    func `Above the limit a cache is trimmed to below half, the oldest first`(type: ImageCacheConfig.ExpireType) {
         let cache = make { $0.diskCacheExpireType = type }
         for number in 0..<20 {
             cache.store(Data(repeating: 1, count: 4000), forKey: "\(number)")
@@ -97,12 +97,12 @@ import Testing
         #expect(cache.removeExpiredData().trimmedCount == 0)
         cache.config.maxDiskSize = block * 20 - 1
         let cleanup = cache.removeExpiredData()
-        // Half of it is a bit less than ten blocks; it stops strictly below.
+        // Half of it is slightly less than ten blocks; it stops strictly below.
         #expect(cleanup.trimmedCount == 11)
         #expect(keys(cache) == Set((11..<20).map { "\($0)" }))
     }
 
-    @Test func `By access, what was read lately stays`() {
+    @Test func `With access dates recently read entries stay`() {
         let cache = make()
         for number in 0..<10 {
             cache.store(Data(repeating: 1, count: 4000), forKey: "\(number)")
@@ -115,7 +115,7 @@ import Testing
         #expect(keys(cache) == ["0", "3", "9"])
     }
 
-    @Test func `Space is counted as it is allocated`() {
+    @Test func `Space is counted as allocated`() {
         let cache = make { $0.maxDiskSize = 100 }
         cache.store(Data(repeating: 1, count: 20), forKey: "k")
         cache.removeExpiredData()
@@ -123,7 +123,7 @@ import Testing
         #expect(cache.totalCount == 0)
     }
 
-    @Test func `Hidden files, files of other makers, and directories are left alone`() throws {
+    @Test func `Hidden files, other programs' files and directories are left in place`() throws {
         let cache = make { $0.maxDiskSize = 1 }
         cache.store(Data(), forKey: "k")
         for name in [".hidden", "mine.jpg", "0123456789abcdef0123456789abcde.jpg"] {
@@ -138,7 +138,7 @@ import Testing
         #expect(names(in: cache.path).count == 5)
     }
 
-    @Test func `A file that cannot be removed is passed over, without end`() async throws {
+    @Test func `A file that cannot be removed is skipped, and the pass ends`() async throws {
         let cache = make()
         for number in 0..<5 { cache.store(Data(repeating: 1, count: 4000), forKey: "\(number)") }
         let stuck = cache.cachePath(forKey: "2")
@@ -157,17 +157,17 @@ import Testing
         #expect(exists(stuck))
     }
 
-    @Test func `A clock that was set forward while the program runs expires nothing in the first pass`() {
+    @Test func `A clock set forward while the program runs expires nothing in the first pass`() {
         let cache = make()
         cache.store(Data([1]), forKey: "k")
         clock.jump(10 * 365 * day)
         #expect(cache.removeExpiredData().expiredCount == 0)
         #expect(cache.containsData(forKey: "k"))
-        // Set right again: all is as before.
+        // Set back again: all is as before.
         clock.jump(-10 * 365 * day)
         #expect(cache.removeExpiredData().expiredCount == 0)
         #expect(cache.data(forKey: "k") != nil)
-        // It stays: then it is the time.
+        // If it stays so, it is the time.
         clock.jump(10 * 365 * day)
         cache.removeExpiredData()
         clock.advance(3600)
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: [ImageCacheConfig.ExpireType.accessDate, .modificationDate])
-    func `A time in the future counts as now, and is set right`(type: ImageCacheConfig.ExpireType) {
+    func `A time in the future counts as now, and is corrected`(type: ImageCacheConfig.ExpireType) {
         let cache = make { $0.diskCacheExpireType = type }
         cache.store(Data([1]), forKey: "k")
         setTimes(cache.cachePath(forKey: "k"), clock.wallTime + 3650 * day)
@@ -186,7 +186,7 @@ import Testing
         #expect(cache.removeExpiredData().expiredCount == 1)
     }
 
-    @Test func `A clock that was set back makes no negative age`() {
+    @Test func `A clock set back does not make ages negative`() {
         let cache = make()
         cache.store(Data([1]), forKey: "k")
         clock.jump(-10 * 365 * day)

@@ -21,7 +21,7 @@ private final class Faults: Sendable {
 
     let state = Lock(State())
 
-    /// The system's calls, each first answered by what is left in its list; 0 stands for the real call, for a write a
+    /// The system's calls. Each first returns the values left in its list: 0 stands for the real call, for a write a
     /// positive number for a short one.
     var calls: FileCalls {
         let system = FileCalls.system
@@ -82,7 +82,7 @@ private final class Faults: Sendable {
     }
 
     @Test(arguments: [EIO, EROFS, EACCES, EMFILE, ENFILE, EDQUOT, ENOSPC, EPERM])
-    func `A file that cannot be made is a write given up, and the old entry stays`(number: Int32) {
+    func `A store that cannot create a file is dropped, and the old entry stays`(number: Int32) {
         let cache = make()
         cache.store(Data([1]), forKey: "k")
         faults.set { $0.open = [number, number] }
@@ -90,7 +90,7 @@ private final class Faults: Sendable {
         faults.set { $0.open = [] }
         #expect(cache.lastError?.description.contains(String(cString: strerror(number))) == true)
         #expect(cache.statistics.failedStoreCount == 1)
-        // Having no room makes room, which may cost the old entry; everything else does not.
+        // A full disk is trimmed, which may remove the old entry; other errors do not.
         if number != ENOSPC, number != EDQUOT { #expect(cache.data(forKey: "k") == Data([1])) }
         expectClean(cache)
         #expect(cache.store(bytes, forKey: "k"))
@@ -109,7 +109,7 @@ private final class Faults: Sendable {
         }
     }
 
-    @Test func `Short and interrupted writes go on where they stopped`() {
+    @Test func `Short and interrupted writes continue where they stopped`() {
         let cache = make()
         faults.set { $0.write = [1, -Int(EINTR), 999, 8999, -Int(EINTR), 1, 3, 40] }
         #expect(cache.store(bytes, forKey: "k", extendedData: Data([1, 2])))
@@ -117,7 +117,7 @@ private final class Faults: Sendable {
         expectClean(cache)
     }
 
-    @Test func `Short and interrupted reads go on where they stopped`() {
+    @Test func `Short and interrupted reads continue where they stopped`() {
         let cache = make()
         cache.store(bytes, forKey: "k")
         faults.set { $0.read = [1, -Int(EINTR), 999, -Int(EINTR), -Int(EINTR), 5000] }
@@ -125,7 +125,7 @@ private final class Faults: Sendable {
         expectClean(cache)
     }
 
-    @Test func `An entry that the disk cannot read any more is dropped`() {
+    @Test func `An entry with a read error is removed`() {
         let cache = make()
         cache.store(bytes, forKey: "k")
         faults.set { $0.read = [1000, -Int(EIO)] }
@@ -134,7 +134,8 @@ private final class Faults: Sendable {
         expectClean(cache)
     }
 
-    @Test(arguments: [EMFILE, ENFILE, ENOMEM, EACCES]) func `An entry that cannot be opened now is a miss, and stays`(
+    @Test(arguments: [EMFILE, ENFILE, ENOMEM, EACCES])
+    func `An entry that cannot be opened at the moment is a miss, and stays`(
         number: Int32
     ) {
         let cache = make()
@@ -146,7 +147,7 @@ private final class Faults: Sendable {
         expectClean(cache)
     }
 
-    @Test(arguments: [EXDEV, EIO, EROFS, EPERM]) func `A rename that fails leaves the old entry and no temporary file`(
+    @Test(arguments: [EXDEV, EIO, EROFS, EPERM]) func `A failed rename leaves the old entry and no temporary file`(
         number: Int32
     ) {
         let cache = make()
@@ -157,7 +158,7 @@ private final class Faults: Sendable {
         expectClean(cache)
     }
 
-    @Test(arguments: [ENOSPC, EIO, EDQUOT]) func `An error that comes only with the close does not publish the entry`(
+    @Test(arguments: [ENOSPC, EIO, EDQUOT]) func `An error of close does not publish the entry`(
         number: Int32
     ) {
         let cache = make()
@@ -168,7 +169,7 @@ private final class Faults: Sendable {
         expectClean(cache)
     }
 
-    @Test func `A disk without room gets room by the oldest entries, once`() {
+    @Test func `A full disk is trimmed by the oldest entries, once`() {
         let clock = ManualClock()
         let cache = DiskCache.make(directory, clock: clock, calls: faults.calls)
         for number in 0..<100 {
@@ -187,7 +188,7 @@ private final class Faults: Sendable {
         expectClean(cache)
     }
 
-    @Test func `Where the directory cannot be listed, a pass says so and the limit is kept a little later`() {
+    @Test func `When the directory cannot be listed, a pass reports it and the limit is enforced a little later`() {
         let cache = make { $0.maxDiskSize = 100_000 }
         for number in 0..<8 { cache.store(bytes, forKey: "\(number)") }
         // The sweep, then the scan.
@@ -206,7 +207,7 @@ private final class Faults: Sendable {
         expectClean(cache)
     }
 
-    @Test func `A deleted directory is made again by the next store`() throws {
+    @Test func `A deleted directory is created again by the next store`() throws {
         let cache = make()
         cache.store(bytes, forKey: "k")
         try FileManager.default.removeItem(atPath: cache.path)
@@ -225,7 +226,7 @@ private final class Faults: Sendable {
         #expect(cache.data(forKey: "k") == bytes)
     }
 
-    @Test func `A directory that was moved away is made again`() {
+    @Test func `A directory that was moved away is created again`() {
         let cache = make()
         cache.store(bytes, forKey: "k")
         #expect(rename(cache.path, cache.path + "-old") == 0)
@@ -234,7 +235,7 @@ private final class Faults: Sendable {
         #expect(cache.data(forKey: "k") == Data([2]))
     }
 
-    @Test func `A directory that cannot be made is an empty cache`() {
+    @Test func `A directory that cannot be created is an empty cache`() {
         let file = directory.path("file")
         writeBytes([1], file)
         let cache = DiskCache(path: file + "/below/cache")
@@ -248,12 +249,12 @@ private final class Faults: Sendable {
         #expect(cache.lastError?.code == .fileAccessFailed)
         #expect(DiskCache(path: file).store(bytes, forKey: "k") == false)
         #expect(readBytes(file) == [1])
-        // It is tried again: what was in the way may be gone.
+        // It is tried again: the obstacle may be gone.
         unlink(file)
         #expect(cache.store(bytes, forKey: "k"))
     }
 
-    @Test func `A directory that everybody may write to is refused`() {
+    @Test func `A world-writable directory is refused`() {
         let path = directory.path("shared")
         mkdir(path, 0o700)
         chmod(path, 0o777)
@@ -277,7 +278,7 @@ private final class Faults: Sendable {
     }
 
     @Test(.enabled(if: geteuid() == 0, "mounting a small file system needs root"))
-    func `On a file system of one megabyte stores go on, and nothing is torn`() async throws {
+    func `On a file system of one megabyte stores continue, and no entry is torn`() async throws {
         let mount = directory.path("mount")
         mkdir(mount, 0o700)
         let command = try await ProgramRun.run(
@@ -291,9 +292,9 @@ private final class Faults: Sendable {
         defer { _ = try? ProgramRun("/bin/umount", ["-l", mount]) }
         let cache = DiskCache(path: mount + "/cache")
         for number in 0..<400 {
-            let key = HammerPicture.key(number)
-            #expect(cache.store(HammerPicture.bytes(number, version: 1), forKey: key), "\(number)")
-            #expect(cache.data(forKey: key).map { HammerPicture.isWhole($0, number: number) } == true, "\(number)")
+            let key = HammerImage.key(number)
+            #expect(cache.store(HammerImage.bytes(number, version: 1), forKey: key), "\(number)")
+            #expect(cache.data(forKey: key).map { HammerImage.isWhole($0, number: number) } == true, "\(number)")
         }
         #expect(cache.statistics.evictedCount > 0)
         #expect(cache.verify() == [])

@@ -11,7 +11,7 @@ import Testing
     var old: String { directory.path("old") }
     var new: String { directory.path("x/y/new") }
 
-    @Test func `Without a destination the directory is renamed, with its parents made`() {
+    @Test func `Without a destination the directory is renamed, and its parents are created`() {
         DiskCache(path: old).store(Data([1]), forKey: "k")
         let inode = fileStatus(old).st_ino
         DiskCache.moveDirectory(from: old, to: new)
@@ -20,14 +20,14 @@ import Testing
         #expect(DiskCache(path: new).data(forKey: "k") == Data([1]))
     }
 
-    @Test func `A plain file at the destination gives way`() {
+    @Test func `A plain file at the destination is replaced`() {
         DiskCache(path: old).store(Data([1]), forKey: "k")
         writeBytes([1], directory.path("file"))
         DiskCache.moveDirectory(from: old, to: directory.path("file"))
         #expect(DiskCache(path: directory.path("file")).data(forKey: "k") == Data([1]))
     }
 
-    @Test func `Into an existing directory entries move, but not over others`() {
+    @Test func `Entries are moved into an existing directory, but do not replace others`() {
         let source = DiskCache(path: old)
         source.store(Data([1]), forKey: "both")
         source.store(Data([2]), forKey: "only")
@@ -43,7 +43,7 @@ import Testing
         #expect(target.verify() == [])
     }
 
-    @Test func `The same directory, none, or a file as the source change nothing`() {
+    @Test func `The same directory, a missing one, or a file as the source change nothing`() {
         DiskCache(path: old).store(Data([1]), forKey: "k")
         DiskCache.moveDirectory(from: old, to: old)
         DiskCache.moveDirectory(from: old + "/", to: old)
@@ -63,14 +63,14 @@ import Testing
         let source = DiskCache(path: old)
         let clock = ManualClock()
         for number in 0..<10 {
-            source.store(HammerPicture.bytes(number, version: 1), forKey: HammerPicture.key(number))
+            source.store(HammerImage.bytes(number, version: 1), forKey: HammerImage.key(number))
         }
-        setTimes(source.cachePath(forKey: HammerPicture.key(3)), clock.wallTime)
+        setTimes(source.cachePath(forKey: HammerImage.key(3)), clock.wallTime)
         DiskCache.moveDirectory(from: old, to: other)
         let target = DiskCache(path: other)
         #expect(target.totalCount == 10)
         #expect(target.verify() == [])
-        #expect(fileStatus(target.cachePath(forKey: HammerPicture.key(3))).st_mtim.seconds == clock.wallTime)
+        #expect(fileStatus(target.cachePath(forKey: HammerImage.key(3))).st_mtim.seconds == clock.wallTime)
         #expect(!exists(old))
     }
 

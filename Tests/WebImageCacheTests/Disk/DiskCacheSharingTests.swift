@@ -21,7 +21,7 @@ import Testing
         return size
     }
 
-    @Test func `Two that trim at once do not remove twice as much`() {
+    @Test func `Two concurrent trims do not remove twice as much`() {
         let other = DiskCache.make(directory, clock: clock)
         for number in 0..<20 {
             other.store(Data(repeating: 1, count: 4000), forKey: "\(number)")
@@ -29,7 +29,7 @@ import Testing
         }
         let limit = fileStatus(other.cachePath(forKey: "0")).allocatedSize * 20 - 1
         other.config.maxDiskSize = limit
-        // The pass reads this clock for the third time when it has looked at the directory and is about to remove.
+        // The pass reads this clock for the third time when it has scanned the directory and is about to remove.
         let readings = Lock(0)
         let clock = clock
         let interrupting = ClockSource(
@@ -55,7 +55,7 @@ import Testing
         #expect(cache.totalCount == 9)
     }
 
-    @Test func `The limit holds for many that store little each`() {
+    @Test func `The limit holds for many caches that store little each`() {
         let limit = 400_000
         let caches = (0..<6).map { _ in DiskCache.make(directory, clock: clock) { $0.maxDiskSize = limit } }
         var worst = 0
@@ -66,12 +66,12 @@ import Testing
             }
             worst = max(worst, allocated(caches[0].path))
         }
-        // Each may store a quarter of the limit before it looks at what the others do.
+        // Each may store a quarter of the limit before it checks what the others stored.
         #expect(worst <= limit * 2)
         #expect(allocated(caches[0].path) <= limit + limit / 4)
     }
 
-    @Test func `A clear by one while another stores loses nothing that was stored after it`() async {
+    @Test func `A clear by one cache loses no entry that another stores afterwards`() async {
         let cleared = DiskCache.make(directory, clock: clock)
         let writing = DiskCache.make(directory, clock: clock)
         let stop = Lock(false)
@@ -80,21 +80,21 @@ import Testing
             while !stop.withLock({ $0 }) { cleared.removeAllData() }
             done.open()
         }
-        for number in 0..<300 { #expect(writing.store(HammerPicture.bytes(number, version: 1), forKey: "\(number)")) }
+        for number in 0..<300 { #expect(writing.store(HammerImage.bytes(number, version: 1), forKey: "\(number)")) }
         stop.withLock { $0 = true }
         #expect(await done.opens(seconds: 60))
-        for number in 0..<300 { writing.store(HammerPicture.bytes(number, version: 2), forKey: "\(number)") }
+        for number in 0..<300 { writing.store(HammerImage.bytes(number, version: 2), forKey: "\(number)") }
         #expect(writing.totalCount == 300)
         #expect(writing.verify() == [])
         #expect(!names(in: writing.path).contains { $0.hasSuffix(".tmp") })
     }
 
-    @Test func `A file that only has the number of one that was damaged is another file`() {
+    @Test func `A file with the inode number of a damaged one is another file`() {
         let cache = DiskCache.make(directory, clock: clock)
         cache.store(Data([1]), forKey: "k")
         let path = cache.cachePath(forKey: "k")
         let damaged = fileStatus(path)
-        // The same inode with other content, as when a number is given out again.
+        // The same inode with other content, as when a number is reused.
         writeBytes(readBytes(path), path)
         setTimes(path, clock.wallTime + 5)
         #expect(!fileStatus(path).isUnchanged(since: damaged))
@@ -102,7 +102,7 @@ import Testing
         #expect(cache.data(forKey: "k") == Data([1]))
     }
 
-    @Test func `Names that are no text are not taken for entries`() {
+    @Test func `Names that are not text are not taken for entries`() {
         let name = Array("0123456789abcdef0123456789abcdef".utf8)
         #expect(CacheFileName.isEntryName(name))
         #expect(CacheFileName.isEntryName(name + ".bild-ä".utf8))

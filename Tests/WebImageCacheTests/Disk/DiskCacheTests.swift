@@ -17,7 +17,7 @@ import Testing
         .make(directory, clock: clock, change)
     }
 
-    @Test func `What is stored is read, by another object too`() {
+    @Test func `A stored entry is read, by another object too`() {
         let cache = make()
         #expect(cache.data(forKey: key) == nil)
         #expect(!cache.containsData(forKey: key))
@@ -30,7 +30,7 @@ import Testing
         #expect(cache.statistics.storeCount == 1)
     }
 
-    @Test func `The file starts with the bytes that were stored`() {
+    @Test func `The file starts with the stored bytes`() {
         let cache = make()
         cache.store(bytes, forKey: key)
         let path = cache.cachePath(forKey: key)
@@ -39,7 +39,7 @@ import Testing
         #expect(fileStatus(path).st_mode & 0o777 == 0o600)
     }
 
-    @Test(arguments: [0, 1, 4095, 4096, 65_535, 65_536, 1_000_000]) func `Data of any length comes back`(count: Int) {
+    @Test(arguments: [0, 1, 4095, 4096, 65_535, 65_536, 1_000_000]) func `Data of any length is read back`(count: Int) {
         let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 ^ ($0 >> 8)) })
         for mapped in [false, true] {
             let cache = make { $0.mapsDiskData = mapped }
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `Of two keys with one MD5 neither is served the other's picture`() {
+    @Test func `Two keys with the same MD5 are not served each other's image`() {
         // By Marc Stevens, 2024: 72 letters and digits that differ in one.
         let keys = ["A", "E"].map {
             "TEXTCOLLBYfGiJUETHQ4h\($0)cKSMd5zYpgqf1YRDhkmxHkhPWptrkoyz28wnI9V0aHeAuaKnak"
@@ -67,7 +67,7 @@ import Testing
         #expect([nil, Data([2])].contains(cache.data(forKey: keys[1])))
     }
 
-    @Test func `A slice of data is stored as what it shows`() {
+    @Test func `A slice of data is stored with its own bytes`() {
         let cache = make()
         cache.store(bytes[100..<200], forKey: key)
         #expect(cache.data(forKey: key) == bytes[100..<200])
@@ -98,7 +98,7 @@ import Testing
         #expect(Set(cache.entries().map { Array($0.key.utf8) }) == Set(keys.map { Array($0.utf8) }))
     }
 
-    @Test func `Storing again replaces; without overwriting it does not`() {
+    @Test func `Storing again replaces an entry, unless overwriting is disabled`() {
         let cache = make()
         cache.store(bytes, forKey: key, extendedData: Data([1]))
         cache.store(Data([2]), forKey: key)
@@ -111,7 +111,7 @@ import Testing
         #expect(names(in: careful.path).count == 3)
     }
 
-    @Test func `Removing removes one entry; removing nothing is fine`() {
+    @Test func `Removing removes one entry, or nothing if there is none`() {
         let cache = make()
         cache.store(bytes, forKey: "a")
         cache.store(bytes, forKey: "b")
@@ -122,12 +122,12 @@ import Testing
         #expect(cache.data(forKey: "b") == bytes && cache.containsData(forKey: "b"))
     }
 
-    @Test func `Removing everything leaves what the cache did not make`() {
+    @Test func `Removing everything leaves files that the cache did not create`() {
         let cache = make()
         for number in 0..<50 { cache.store(bytes, forKey: "\(number)") }
         let mine = cache.path + "/holiday.jpg"
         writeBytes([1], mine)
-        // Another process may be writing this; it is swept when it has been left for long.
+        // Another process may be writing this; it is swept once it is old.
         let writing = EntryWriter.temporaryName()
         writeBytes([1], cache.path + "/" + writing)
         cache.removeAllData()
@@ -135,7 +135,7 @@ import Testing
         #expect(cache.store(bytes, forKey: key))
     }
 
-    @Test func `Extended data comes and goes with the entry`() {
+    @Test func `Extended data is stored and removed with the entry`() {
         let cache = make()
         cache.setExtendedData(Data([1]), forKey: key)
         #expect(cache.extendedData(forKey: key) == nil)
@@ -152,7 +152,7 @@ import Testing
         #expect(cache.extendedData(forKey: key) == Data())
     }
 
-    @Test func `Extended data leaves the entry's times alone, and what later versions add`() throws {
+    @Test func `Extended data keeps the entry's times and later versions' records`() throws {
         let cache = make()
         cache.store(bytes, forKey: key)
         let before = try #require(cache.entries().first)
@@ -162,7 +162,7 @@ import Testing
         #expect(after.created == before.created)
         #expect(after.modified == before.modified)
         #expect(after.accessed == before.accessed)
-        // A record of an unknown tag survives.
+        // A record with an unknown tag survives.
         var trailer = EntryTrailer(key: key, created: 5)
         trailer.records = [EntryTrailer.Record(tag: 99, bytes: Data([9]))]
         let hash = bytes.withUnsafeBytes { Hashing.xxh3($0) }
@@ -173,7 +173,7 @@ import Testing
         #expect(cache.read(key)?.trailer.created == 5)
     }
 
-    @Test func `Reading sets the access time and nothing else, at most once a second`() {
+    @Test func `Reading sets only the access time, at most once a second`() {
         let cache = make()
         cache.store(bytes, forKey: key)
         let path = cache.cachePath(forKey: key)
@@ -186,11 +186,11 @@ import Testing
         _ = cache.data(forKey: key)
         #expect(fileStatus(path).st_atim.seconds == clock.wallTime)
         #expect(fileStatus(path).st_mtim.seconds == stored.st_mtim.seconds)
-        // After the clock was set back, too.
+        // Also after the clock was set back.
         clock.jump(-1000)
         _ = cache.data(forKey: key)
         #expect(fileStatus(path).st_atim.seconds == clock.wallTime)
-        // Looking is not reading.
+        // A check for existence is not a read.
         clock.advance(60)
         let last = fileStatus(path).st_atim.seconds
         _ = cache.containsData(forKey: key)
@@ -200,7 +200,7 @@ import Testing
         #expect(fileStatus(path).st_atim.seconds == last)
     }
 
-    @Test func `Entries tell key, path, sizes and times`() throws {
+    @Test func `Entries have key, path, sizes and times`() throws {
         let cache = make()
         cache.store(bytes, forKey: key, extendedData: Data(repeating: 1, count: 9000))
         let start = clock.wallTime
@@ -226,13 +226,13 @@ import Testing
                     var random = SeededGenerator(seed: UInt64(task))
                     for _ in 0..<200 {
                         let number = Int.random(in: 0..<10, using: &random)
-                        let key = HammerPicture.key(number)
+                        let key = HammerImage.key(number)
                         switch Int.random(in: 0..<10, using: &random) {
                         case 0: cache.removeData(forKey: key)
                         case 1: cache.setExtendedData(Data([1]), forKey: key)
-                        case 2...5: cache.store(HammerPicture.bytes(number, version: task), forKey: key)
+                        case 2...5: cache.store(HammerImage.bytes(number, version: task), forKey: key)
                         default:
-                            if let data = cache.data(forKey: key), !HammerPicture.isWhole(data, number: number) {
+                            if let data = cache.data(forKey: key), !HammerImage.isWhole(data, number: number) {
                                 return false
                             }
                         }
@@ -247,7 +247,7 @@ import Testing
         #expect(!names(in: cache.path).contains { $0.hasSuffix(".tmp") })
     }
 
-    @Test func `Random operations do what a dictionary does`() {
+    @Test func `Random operations match a dictionary`() {
         let cache = make()
         var model: [String: CachedImageData] = [:]
         var random = SeededGenerator(seed: 4)

@@ -8,7 +8,7 @@ import Testing
 @testable import WebImageCache
 @testable import WebImageSupport
 
-/// Changing what is known of an entry without writing its picture anew.
+/// Changes of an entry's metadata without rewriting its image.
 @Suite struct EntryAmendTests {
     let directory = TemporaryDirectory()
     let clock = ManualClock()
@@ -26,8 +26,7 @@ import Testing
 
     private func number(_ cache: DiskCache) -> Int? { StoredRecords.number(of: cache.entry(forKey: key)?.validators) }
 
-    @Test(arguments: [false, true]) func `An amendment leaves the file, its bytes and its times`(isMapped: Bool) throws
-    {
+    @Test(arguments: [false, true]) func `An amendment keeps the file, its bytes and its times`(isMapped: Bool) throws {
         let cache = make { $0.mapsDiskData = isMapped }
         cache.store(StoredRecords.entry(bytes, 1, extendedData: Data([7])), forKey: key)
         let path = cache.cachePath(forKey: key)
@@ -57,7 +56,7 @@ import Testing
         #expect(cache.verify() == [])
     }
 
-    @Test func `The body is not even read`() {
+    @Test func `An amendment does not read the body`() {
         let reads = Lock(0)
         var calls = FileCalls.system
         calls.read = { file, buffer, count in
@@ -82,7 +81,7 @@ import Testing
         #expect(cache.statistics.amendCount == 0 && cache.statistics.storeCount == 1)
     }
 
-    @Test func `Validators go and come back in place`() {
+    @Test func `Validators are removed and set again in place`() {
         let cache = make()
         cache.store(StoredRecords.entry(bytes, 1), forKey: key)
         cache.amend(extendedData: nil, validators: .some(nil), forKey: key)
@@ -96,7 +95,7 @@ import Testing
         #expect(cache.statistics.storeCount == 1 && cache.statistics.amendCount == 3)
     }
 
-    @Test func `What does not fit is written with its entry anew, with more room`() throws {
+    @Test func `Metadata that does not fit is written with a new file, with more room`() throws {
         let cache = make()
         cache.store(StoredRecords.entry(bytes, 1, extendedData: Data([5])), forKey: key)
         let path = cache.cachePath(forKey: key)
@@ -115,7 +114,7 @@ import Testing
         #expect(cache.statistics.storeCount == 2 && cache.statistics.amendCount == 1)
     }
 
-    @Test func `With other extended data the entry is written anew`() {
+    @Test func `Other extended data needs a new file`() {
         let cache = make()
         cache.store(StoredRecords.entry(bytes, 1), forKey: key)
         cache.amend(extendedData: Data([3]), validators: StoredRecords.validators(2), forKey: key)
@@ -137,7 +136,7 @@ import Testing
         #expect(cache.statistics.storeCount == 2 && cache.statistics.amendCount == 1)
     }
 
-    @Test func `The last number begins a new file`() throws {
+    @Test func `The last sequence number starts a new file`() throws {
         let cache = make()
         cache.store(StoredRecords.entry(bytes, 1), forKey: key)
         let path = cache.cachePath(forKey: key)
@@ -156,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func `An amendment that another process' store overtakes goes nowhere`() {
+    @Test func `An amendment that another process' store overtakes has no effect`() {
         let other = make()
         other.store(StoredRecords.entry(bytes, 1), forKey: key)
         let newer = StoredRecords.entry([1, 2, 3], 7)
@@ -169,7 +168,7 @@ import Testing
         #expect(other.entry(forKey: key) == newer && other.verify() == [])
     }
 
-    @Test func `An entry of another key, a link, a FIFO and a directory are left alone`() {
+    @Test func `An entry of another key, a link, a FIFO and a directory are left unchanged`() {
         let cache = make()
         cache.store(StoredRecords.entry(bytes, 1), forKey: "other")
         let (file, path) = (readBytes(cache.cachePath(forKey: "other")), cache.cachePath(forKey: key))
@@ -190,7 +189,7 @@ import Testing
         #expect(cache.statistics.amendCount == 0 && cache.statistics.storeCount == 1)
     }
 
-    @Test func `Validators of a response that is too long for slots are kept all the same`() throws {
+    @Test func `Validators of a response too long for slots are kept all the same`() throws {
         let cache = make()
         let lines = Data(("etag: \"1\"\nlater: " + String(repeating: "x", count: 60_000) + "\n").utf8)
         var trailer = EntryTrailer(key: key, created: 5)
@@ -204,7 +203,7 @@ import Testing
         #expect(cache.statistics.amendCount == 0 && cache.statistics.storeCount == 1)
     }
 
-    @Test(arguments: [0, 4000]) func `An amendment about other bytes leaves the entry as it is`(padding: Int) {
+    @Test(arguments: [0, 4000]) func `An amendment about other bytes leaves the entry unchanged`(padding: Int) {
         let cache = make()
         cache.store(StoredRecords.entry(bytes, 1), forKey: key)
         var about = StoredRecords.validators(2, padding: padding)
@@ -218,7 +217,7 @@ import Testing
         #expect(number(cache) == 2)
     }
 
-    @Test func `Where other bytes are stored than were received, those that were received count`() {
+    @Test func `If the stored bytes differ from the received ones, the received ones count`() {
         let cache = make()
         var entry = StoredRecords.entry(bytes, 1)
         entry.validators?.receivedHash = 5

@@ -2,12 +2,12 @@ import CacheTestSupport
 
 @testable import WebImageCache
 
-/// A cache file taken apart.
+/// A cache file, parsed.
 struct EntryFile {
     let bytes: [UInt8]
     let footer: EntryFooter
 
-    /// Nil when it is none.
+    /// Nil if the file is not an entry.
     init?(_ bytes: [UInt8]) {
         let footer = bytes.withUnsafeBytes { try? EntryFooter.read(from: $0, fileSize: bytes.count) }
         guard let footer else { return nil }
@@ -19,13 +19,13 @@ struct EntryFile {
 
     var body: [UInt8] { Array(bytes[..<footer.bodyLength]) }
 
-    /// Where one of the slots is.
+    /// The range of a slot.
     func slot(_ index: Int) -> Range<Int> {
         let start = footer.bodyLength + index * footer.slotSize
         return start..<(start + footer.slotSize)
     }
 
-    /// The slot that counts.
+    /// The valid slot.
     var content: ResponseSlots.Content? {
         bytes[footer.slotsRange].withUnsafeBytes { footer.slots?.content(of: $0) }
     }

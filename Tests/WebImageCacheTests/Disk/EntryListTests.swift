@@ -5,13 +5,13 @@ import TestSupport
 import Testing
 import WebImageCache
 
-/// Going through the entries of a directory.
+/// Enumerating the entries of a directory.
 @Suite struct EntryListTests {
     private let directory = TemporaryDirectory()
 
     private func key(_ number: Int) -> String { "http://h/\(number)?" + String(repeating: "x", count: 1000) }
 
-    @Test func `Many entries are told one by one, each once`() {
+    @Test func `Many entries are returned one by one, each once`() {
         let opened = Lock(0)
         var calls = FileCalls.system
         calls.open = { directory, path, flags in
@@ -32,6 +32,6 @@ import WebImageCache
             keys.insert(entry.key)
         }
         #expect(count == 2_000 && keys == Set((0..<2_000).map(key)))
-        #expect(mostAhead == 0, "an entry is read when the one before has been told")
+        #expect(mostAhead == 0, "an entry is read when the one before has been returned")
     }
 }

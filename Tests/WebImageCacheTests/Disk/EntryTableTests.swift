@@ -9,7 +9,7 @@ extension EntryTable {
         name.withUTF8 { append($0, time: entry.time, mark: entry.changeMark, size: entry.allocatedSize) }
     }
 
-    /// The oldest entries, the oldest first, as many as it takes to reach `bytes`.
+    /// Returns the oldest entries, the oldest first, as many as it takes to reach `bytes`.
     fileprivate func oldest(until bytes: Int) -> [ScannedEntry] {
         var copy = self
         copy.keepOldest(until: bytes)
@@ -39,14 +39,14 @@ extension EntryTable {
         return table
     }
 
-    /// The oldest first; of the same time, what came first.
+    /// The oldest first; of the same time, in order of insertion.
     private func sorted(_ entries: [ScannedEntry]) -> [ScannedEntry] {
         entries.enumerated()
             .sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
             .map(\.element)
     }
 
-    @Test(arguments: 0..<60) func `What a selection takes is what sorting takes`(seed: UInt64) {
+    @Test(arguments: 0..<60) func `A selection takes the same entries as sorting`(seed: UInt64) {
         // From all times different to hardly any.
         let entries = random(seed, count: Int(seed) * 13, times: [0, 2, 1000, .max / 2][Int(seed % 4)])
         let total = entries.reduce(0) { $0 + $1.allocatedSize }
@@ -62,7 +62,7 @@ extension EntryTable {
         }
     }
 
-    @Test(arguments: 0..<20) func `Entries come oldest first, and as they were put in`(seed: UInt64) {
+    @Test(arguments: 0..<20) func `Entries are ordered by age, and by insertion for equal times`(seed: UInt64) {
         let entries = random(seed, count: 300, times: [0, 3, 1 << 60][Int(seed % 3)])
         var table = table(entries)
         #expect(table.count == 300)
@@ -76,7 +76,7 @@ extension EntryTable {
         #expect(table.popOldest() == nil)
     }
 
-    @Test(arguments: 0..<20) func `Putting in and taking out in any order does what a sorted list does`(seed: UInt64) {
+    @Test(arguments: 0..<20) func `Insertions and removals in any order match a sorted list`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var table = EntryTable()
         var model: [ScannedEntry] = []
@@ -107,7 +107,7 @@ extension EntryTable {
         #expect(names == Set(model.map(\.name)))
     }
 
-    @Test func `Looking at the oldest takes nothing`() {
+    @Test func `Peeking at the oldest removes nothing`() {
         var table = table(random(1, count: 50, times: 10))
         let before = table.totalSize
         let time = table.oldestTime()

@@ -20,7 +20,7 @@ import Testing
         return try result.get()
     }
 
-    @Test func `What is written is read again`() throws {
+    @Test func `A written trailer is read again`() throws {
         var trailer = EntryTrailer(key: "http://h/é.jpg", created: 1_700_000_000_123_456_789)
         trailer.extendedData = Data([1, 2, 3])
         trailer.records.append(EntryTrailer.Record(tag: 77, bytes: Data("later".utf8)))
@@ -50,7 +50,7 @@ import Testing
         #expect(Array(bytes[61...]) == Array("WICF\r\n\u{1A}\n".utf8))
     }
 
-    @Test func `Canonically equal keys of other bytes are other keys`() throws {
+    @Test func `Canonically equal keys of different bytes are different keys`() throws {
         let bytes = try file([], EntryTrailer(key: "\u{E9}", created: 0))
         bytes.withUnsafeBytes { bytes in
             let read = EntryTrailer(records: UnsafeRawBufferPointer(rebasing: bytes[..<10]), created: 0)
@@ -59,13 +59,13 @@ import Testing
         }
     }
 
-    @Test func `A file of any other kind has no footer`() throws {
+    @Test func `A file of another kind has no footer`() throws {
         for bytes in [[], [UInt8](repeating: 0, count: 56), [UInt8](repeating: 0xFF, count: 500), [1, 2, 3]] {
             #expect(throws: EntryFooter.Failure.absent) { try footer(bytes) }
         }
     }
 
-    @Test func `Lengths that do not add up are damage, not a trap`() throws {
+    @Test func `Inconsistent lengths are damage, not a trap`() throws {
         let whole = try file([1, 2, 3], EntryTrailer(key: "k", created: 0))
         let start = whole.count - 56
         for offset in [0, 8] {
@@ -80,13 +80,13 @@ import Testing
         }
     }
 
-    @Test func `Bytes in front of the file are damage`() throws {
+    @Test func `Bytes before the file are damage`() throws {
         let whole = try file([1, 2, 3], EntryTrailer(key: "k", created: 0))
         #expect(throws: EntryFooter.Failure.damaged) { try footer([0] + whole) }
         #expect(throws: EntryFooter.Failure.damaged) { try footer(Array(whole.dropFirst())) }
     }
 
-    @Test func `A later version is told from damage`() throws {
+    @Test func `A later version is distinguished from damage`() throws {
         var bytes = try file([1], EntryTrailer(key: "k", created: 0))
         let start = bytes.count - 56
         bytes[start + 32] = 3
@@ -95,7 +95,7 @@ import Testing
         #expect(throws: EntryFooter.Failure.unknownVersion) { try footer(bytes) }
     }
 
-    @Test func `Records that run over the end are not read`() {
+    @Test func `Records beyond the end are not read`() {
         let bytes: [UInt8] = [1, 0, 0, 0, 200, 0, 0, 0, 65, 66]
         bytes.withUnsafeBytes { bytes in
             #expect(EntryTrailer(records: bytes, created: 0) == nil)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    /// The bytes with another number in the footer, and the hash that belongs to it.
+    /// Returns the bytes with another number in the footer, and the matching hash.
     private func changed(_ bytes: [UInt8], bodyLength: Int, at offset: Int, to number: some FixedWidthInteger)
         -> [UInt8]
     {
@@ -135,14 +135,14 @@ import Testing
         let slot = try #require(slots.encoded(Data("etag: \"1\"\n".utf8), sequence: 1))
         #expect(Array(bytes[4..<(4 + slot.count)]) == slot)
         #expect(bytes[(4 + slot.count)..<1028].allSatisfy { $0 == 0 })
-        // To readers of version 1, which check these before they look at the version, it is a later one and not damage.
+        // For readers of version 1, which check these before the version, it is a later version and not damage.
         let content = 1028
         #expect(content + 18 == bytes.count - 56)
         let hash = bytes[content..<(start + 40)].withUnsafeBytes { Hashing.xxh3($0) }
         #expect(hash == footer.trailerHash)
     }
 
-    @Test func `Without anything that may change there are none, as in version 1`() throws {
+    @Test func `Without metadata that may change there are no slots, as in version 1`() throws {
         var trailer = EntryTrailer(key: "k", created: 7)
         trailer.validators = CacheValidators(etag: nil, lastModified: nil, receivedHash: 8)
         let bytes = try file([1], trailer)
@@ -151,7 +151,7 @@ import Testing
         #expect(bytes[bytes.count - 56 + 32] == 1)
     }
 
-    @Test func `Slots that cannot be are damage, not a trap`() throws {
+    @Test func `Impossible slots are damage, not a trap`() throws {
         var trailer = EntryTrailer(key: "k", created: 7)
         trailer.validators = CacheValidators(etag: "\"1\"", lastModified: nil)
         let whole = try file([1, 2, 3], trailer)
@@ -160,10 +160,10 @@ import Testing
             let bytes = changed(whole, bodyLength: records, at: 36, to: size)
             #expect(throws: EntryFooter.Failure.damaged, "\(size)") { try self.footer(bytes) }
         }
-        // Other sizes that fit in are slots in which nothing is.
+        // Other sizes that fit are empty slots.
         let other = try #require(try footer(changed(whole, bodyLength: records, at: 36, to: UInt32(100))))
         #expect(other.bodyLength == 827)
-        // In version 1 that number means nothing.
+        // In version 1 that number has no meaning.
         let first = try #require(try footer(changed(whole, bodyLength: records, at: 32, to: UInt32(1))))
         #expect(first.bodyLength == 1027 && first.slotSize == 0)
         for version in [0, 3, UInt32.max] {
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `What a footer claims of the trailer's length overflows into nothing`() {
+    @Test func `Overflowing trailer lengths in a footer are damage`() {
         var random = SeededGenerator(seed: 5)
         for number: UInt64 in [.max, UInt64(Int64.max), .max - 56, 1 << 62] {
             var bytes = [UInt8](repeating: 0, count: 56)

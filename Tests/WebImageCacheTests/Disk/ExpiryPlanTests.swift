@@ -8,13 +8,13 @@ import Testing
         return times.filter { plan.isExpired($0 * 1_000_000_000) }
     }
 
-    @Test func `Equal age is expired`() { #expect(expired([49, 50, 51], maxAge: 50) == [49, 50]) }
+    @Test func `An entry at the maximum age is expired`() { #expect(expired([49, 50, 51], maxAge: 50) == [49, 50]) }
 
     @Test(arguments: [.infinity, 1e300, 1e10] as [Double]) func `An age beyond time expires nothing`(age: Double) {
         #expect(expired([0, 1], maxAge: age).isEmpty)
     }
 
-    @Test func `Of all entries half of the limit stays, of some the limit`() {
+    @Test func `A trim of all entries leaves half of the limit, a trim of some leaves the limit`() {
         let plan = ExpiryPlan(maxAge: 50, maxSize: 25, now: 0)
         #expect(!plan.exceeds(25))
         #expect(plan.exceeds(26))

@@ -20,7 +20,7 @@ import Testing
         return size
     }
 
-    /// A directory with entries of one block each, the first the oldest; the block's size.
+    /// A directory with entries of one block each, the first the oldest; returns the block's size.
     private func fill(_ count: Int) -> Int {
         let path = directory.path("cache")
         mkdir(path, 0o700)
@@ -33,7 +33,7 @@ import Testing
 
     private func total(_ cache: DiskCache) -> Int? { cache.state.withLock { $0.eviction.total } }
 
-    @Test func `No store looks at more than 256 entries`() {
+    @Test func `No store examines more than 256 entries`() {
         let block = fill(3000)
         let looks = Lock(0)
         var calls = FileCalls.system
@@ -61,7 +61,7 @@ import Testing
         #expect(cache.statistics.storeCount == 300)
     }
 
-    @Test func `The limit holds once the walk is through`() {
+    @Test func `The limit holds once the walk has ended`() {
         let block = fill(3000)
         let limit = block * 2000
         let cache = make(limit: limit)
@@ -72,18 +72,18 @@ import Testing
             count += 1
             guard count < 400 else { break }
         }
-        // Four batches go with each store.
+        // Four batches with each store.
         for number in 0..<50 { cache.store(Data(repeating: 1, count: 3000), forKey: "more \(number)") }
         #expect(allocated(cache.path) <= limit)
         #expect(allocated(cache.path) > limit - block * 100)
         #expect(total(cache) == allocated(cache.path))
         #expect(cache.statistics.evictedCount == 3000 + cache.statistics.storeCount - cache.totalCount)
-        // The oldest went.
+        // The oldest were removed.
         for number in [0, 500, 900] { #expect(!exists(cache.path + "/" + DirectoryFiller.name(number))) }
         for number in [2000, 2999] { #expect(exists(cache.path + "/" + DirectoryFiller.name(number))) }
     }
 
-    @Test func `Who has time walks on, and the limit holds without further stores`() {
+    @Test func `Idle time continues the walk, and the limit holds without further stores`() {
         let block = fill(10_000)
         let limit = block * 9000
         let cache = make(limit: limit)
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: 0..<6)
-    func `Entries that come and go during a walk are neither lost nor removed twice`(seed: UInt64) {
+    func `Entries added and removed during a walk are neither lost nor removed twice`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let block = fill(1500)
         let cache = make(limit: block * 1_000_000)
@@ -134,13 +134,13 @@ import Testing
             }
         } while total(cache) == nil && steps < 2000
         let actual = allocated(cache.path)
-        // Of what went meanwhile it is not known whether it had been found before.
+        // For entries removed meanwhile it is unknown whether the walk had found them.
         #expect(total(cache).map { actual...(actual + freed) ~= $0 } == true, "\(total(cache) ?? -1) for \(actual)")
         #expect(cache.statistics.evictedCount == 0)
         #expect(cache.verify().count == 1500)
     }
 
-    @Test func `A walk that fails half-way starts anew`() {
+    @Test func `A walk that fails half-way starts again`() {
         let block = fill(1000)
         let names = Lock(0)
         var calls = FileCalls.system
@@ -167,7 +167,7 @@ import Testing
         #expect(allocated(cache.path) == block * 800)
     }
 
-    @Test func `A directory that is replaced during a walk is walked through anew`() {
+    @Test func `A directory replaced during a walk is walked again`() {
         let block = fill(1000)
         let cache = make(limit: block * 500)
         cache.store(Data(repeating: 1, count: 3000), forKey: "k")
@@ -181,7 +181,7 @@ import Testing
         #expect(allocated(cache.path + "-old") == block * 1001)
     }
 
-    @Test func `A walk is given up when everything is removed or the settings change`() {
+    @Test func `A walk is cancelled when everything is removed or the settings change`() {
         let block = fill(1000)
         let cache = make(limit: block * 900)
         cache.store(Data(repeating: 1, count: 3000), forKey: "k")
@@ -216,7 +216,7 @@ import Testing
         }
         while cache.continueScan() {}
         #expect(allocated(cache.path) <= limit)
-        // What was counted twice, at the moment when it was stored, would show here.
+        // An entry counted twice, at the moment of its store, would show here.
         #expect(allocated(cache.path) > limit - block * 40)
     }
 }

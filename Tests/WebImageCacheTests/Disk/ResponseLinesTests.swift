@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: ["\"x\"", " \"x\" ", ": :", "é😀", "a\tb", String(repeating: "z", count: 1024)])
-    func `A value comes back byte for byte`(value: String) {
+    func `A value is read back byte for byte`(value: String) {
         for validators in [
             validators(value, nil), validators(nil, value), validators(value, value, hash: .max),
             validators(nil, nil, hash: 0),
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `Other lines stay, in their order, whatever is in them`() {
+    @Test func `Other lines stay in order, whatever their content`() {
         let other = Data("cache-control: max-age=5\nno colon\n".utf8) + [0xFF, 0xFE, 0x0A] + Data("etags: 1\n".utf8)
         var lines = ResponseLines(other)
         #expect(lines.validators == nil)
@@ -46,11 +46,11 @@ import Testing
     @Test(arguments: [
         "", "\n\n", "etag", "etag:", "etag: ", "etag:x", "x-received-hash: 12", "x-received-hash: +00000000000000f",
     ])
-    func `What is no validator reads as none`(text: String) {
+    func `A malformed validator reads as none`(text: String) {
         #expect(ResponseLines(Data(text.utf8)).validators == nil)
     }
 
-    @Test(arguments: [0, 5, 3_000]) func `A record comes back with the validators`(padding: Int) throws {
+    @Test(arguments: [0, 5, 3_000]) func `A record is read back with the validators`(padding: Int) throws {
         let validators = try #require(StoredRecords.validators(7, padding: padding))
         for expected in [validators, CacheValidators?.some(validators).with(receivedHash: 9)] {
             var lines = ResponseLines(Data("later: 1\n".utf8))
@@ -60,13 +60,13 @@ import Testing
         }
     }
 
-    @Test func `What the record says is not there twice`() {
+    @Test func `Values of the record are not stored twice`() {
         var lines = ResponseLines(Data())
         lines.validators = StoredRecords.validators(7)
         let texts = String(decoding: lines.bytes, as: UTF8.self).split(separator: "\n")
         #expect(texts.first == "x-record: 1")
         #expect(texts.filter { $0.lowercased().hasPrefix("etag: ") } == ["etag: \"7\""])
-        // One that differs counts.
+        // A value that differs counts.
         let record = StoredRecords.record(7)
         let other = CacheValidators(etag: "\"other\"", lastModified: "then", record: record)
         lines.validators = other
@@ -74,7 +74,7 @@ import Testing
         #expect(again.validators == other && other?.etag == "\"other\"" && other?.lastModified == "then")
     }
 
-    @Test func `Validators without a record take an earlier one away, and names of a server cannot pass for ours`() {
+    @Test func `Validators without a record remove an earlier one, and a server's field names cannot pass for ours`() {
         var record = StoredRecords.record(7)
         record.headers = [
             "x-received-hash": "00000000000000ff", "etag": "\"1\"", "x-record": "1", "last-modified": "a",
@@ -89,7 +89,7 @@ import Testing
         #expect(lines.isEmpty && !lines.mayChange)
     }
 
-    @Test func `A record of a later version, or a broken one, costs the record alone`() {
+    @Test func `A record of a later version, or a broken one, loses only the record`() {
         for text in ["etag: \"1\"\nx-record: 2\nwhatever\n", "etag: \"1\"\nx-record: 1\nno colon\n"] {
             let lines = ResponseLines(Data(text.utf8))
             #expect(lines.validators == validators("\"1\"", nil))
@@ -119,7 +119,7 @@ import Testing
 
     private func make() -> DiskCache { .make(directory, clock: clock) }
 
-    @Test func `Validators are stored with the entry and survive an amend`() {
+    @Test func `Validators are stored with the entry and survive an amendment`() {
         let cache = make()
         let entry = CachedImageData(data: bytes, extendedData: Data([1]), validators: first)
         #expect(cache.store(entry, forKey: key))
@@ -135,7 +135,7 @@ import Testing
         #expect(cache.read(key)?.trailer.records == [])
     }
 
-    @Test func `A new store takes the old validators away`() {
+    @Test func `A new store removes the old validators`() {
         let cache = make()
         cache.store(CachedImageData(data: bytes, validators: first), forKey: key)
         cache.store(Data([2]), forKey: key)
@@ -153,7 +153,7 @@ import Testing
         #expect(cache.read(key)?.trailer.created == 5)
     }
 
-    @Test func `A later version's lines survive an amend`() throws {
+    @Test func `A later version's lines survive an amendment`() throws {
         let cache = make()
         var trailer = EntryTrailer(key: key, created: 5)
         trailer.records = [
@@ -175,7 +175,7 @@ import Testing
         #expect(cache.entry(forKey: key)?.extendedData == Data([4]))
     }
 
-    @Test func `An amend leaves the entry's times alone, and writes nothing when nothing changes`() throws {
+    @Test func `An amendment keeps the entry's times, and writes nothing without a change`() throws {
         let cache = make()
         cache.store(CachedImageData(data: bytes, validators: first), forKey: key)
         let before = try #require(cache.entries().first)
@@ -194,14 +194,14 @@ import Testing
         #expect(cache.statistics.storeCount == 1 && cache.statistics.amendCount == 1)
     }
 
-    @Test func `An amend without an entry, or without a key, has no effect`() {
+    @Test func `An amendment without an entry, or without a key, has no effect`() {
         let cache = make()
         cache.amend(extendedData: Data([1]), validators: first, forKey: key)
         cache.amend(extendedData: Data([1]), validators: first, forKey: "")
         #expect(cache.totalCount == 0)
     }
 
-    @Test func `What another process stores during an amend is not overwritten`() {
+    @Test func `An amendment does not overwrite another process's concurrent store`() {
         let other = make()
         other.store(CachedImageData(data: bytes), forKey: key)
         let newer = CachedImageData(data: Data([2]), validators: second)

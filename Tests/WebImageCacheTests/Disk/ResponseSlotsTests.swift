@@ -42,14 +42,14 @@ import Testing
         #expect(content(try region(("a", 1), ("b", 2)))?.bytes == Data("b".utf8))
         #expect(content(try region(("a", 3), ("b", 2)))?.bytes == Data("a".utf8))
         #expect(content(try region(("a", .max), ("b", .max - 1)))?.sequence == .max)
-        // Nobody writes these; they must give the same answer each time.
+        // Nobody writes these; they must give the same result each time.
         #expect(content(try region(("a", 2), ("b", 2)))?.index == 0)
         #expect(content(try region(("a", 0), nil)) == nil, "0 is none")
         #expect(content(try region(nil, nil)) == nil)
         #expect(content([]) == nil && content([UInt8](repeating: 0, count: 1023)) == nil)
     }
 
-    @Test func `A flipped bit anywhere in what a slot says leaves the other one`() throws {
+    @Test func `A flipped bit anywhere in a slot's content leaves the other one`() throws {
         let whole = try region(("older", 4), ("newer", 5))
         for position in 512..<(512 + 24 + 5) {
             for bit in 0..<8 {
@@ -62,15 +62,15 @@ import Testing
         }
         var padded = whole
         for position in 541..<1024 { padded[position] ^= 0xFF }
-        #expect(content(padded)?.bytes == Data("newer".utf8), "what is behind it is nobody's")
+        #expect(content(padded)?.bytes == Data("newer".utf8), "the bytes after it are unused")
     }
 
-    @Test func `A slot of another entry is none`() throws {
+    @Test func `A slot of another entry is invalid`() throws {
         let whole = try region(("a", 4), ("b", 5))
         #expect(content(whole, ResponseSlots(size: 512, seed: slots.seed ^ 1)) == nil)
     }
 
-    @Test func `Sizes leave room to grow and have bounds`() throws {
+    @Test func `Sizes leave room to grow and have limits`() throws {
         for count in [0, 1, 390, 391, 400, 2_000, 10_000, 30_000] {
             let size = try #require(ResponseSlots.size(for: Data(count: count)))
             #expect(size % 256 == 0 && size >= 512)
@@ -83,7 +83,7 @@ import Testing
         #expect(slots.encoded(Data(count: 489), sequence: 1) == nil)
     }
 
-    @Test func `An amendment goes to the slot that does not count`() throws {
+    @Test func `An amendment is written to the slot that does not count`() throws {
         let first = slots.amendment(to: Data("x".utf8), after: nil)
         #expect(first?.offset == 0 && first?.bytes == slots.encoded(Data("x".utf8), sequence: 1))
         let second = slots.amendment(to: Data(), after: ResponseSlots.Content(index: 0, sequence: 7, bytes: Data()))
@@ -97,7 +97,7 @@ import Testing
         #expect(slots.amendment(to: Data(count: 600), after: nil) == nil)
     }
 
-    @Test func `Slots of random bytes are none, and no trap`() {
+    @Test func `Slots of random bytes are invalid, and do not trap`() {
         var random = SeededGenerator(seed: 3)
         for round in 0..<2_000 {
             let size = [24, 25, 64, 512, 1024][round % 5]

@@ -17,7 +17,7 @@ import Testing
         eviction.didStore(size, replacing: old, name: RollingEviction.tag(name))
     }
 
-    /// Ends the walk with what it found.
+    /// Ends the walk with its findings.
     private func finish(_ eviction: inout RollingEviction, _ found: EntryTable, limit: Int) throws {
         let step = try #require(eviction.continuedStep())
         #expect(eviction.count(found, walk: step.walk) == true)
@@ -26,7 +26,7 @@ import Testing
         eviction.finish(oldest, walk: step.walk)
     }
 
-    @Test func `Each store pays for a few entries at most`() throws {
+    @Test func `Each store examines at most a few entries`() throws {
         var eviction = RollingEviction()
         #expect(eviction.nextStep(limit: 5000, written: 0)?.budget == 256)
         try finish(&eviction, table((0..<1000).map { ("\($0)", 10) }), limit: 5000)
@@ -49,7 +49,7 @@ import Testing
         #expect(eviction.victims(limit: 0).isEmpty)
     }
 
-    @Test func `A store walks as far as it is long, and further when it is time`() throws {
+    @Test func `A store's walk is as long as the store, and longer when it is due`() throws {
         let limit = 100_000_000
         var eviction = RollingEviction()
         let firstStep = eviction.nextStep(limit: limit, written: 0)
@@ -64,19 +64,19 @@ import Testing
         #expect(eviction.nextStep(limit: limit, written: 100)?.budget == 256)
     }
 
-    @Test func `What is stored while a scan goes on counts`() throws {
+    @Test func `Stores during a scan count`() throws {
         var eviction = RollingEviction()
         #expect(eviction.nextStep(limit: 1000, written: 0) != nil)
         store(&eviction, 300, "new")
         store(&eviction, 300, replacing: 100, "known")
         try finish(&eviction, table([("a", 600), ("known", 100)]), limit: 1000)
         #expect(eviction.total == 1200)
-        // The next one looks again before long.
+        // The next one scans again soon.
         let step = eviction.nextStep(limit: 1000, written: 0)
         #expect(step?.budget == 256)
     }
 
-    @Test func `What is stored during a walk counts once, whether the walk comes by before or after`() throws {
+    @Test func `A store during a walk counts once, whether the walk passes it before or after`() throws {
         for found in [
             [("new", 300), ("known", 300)], [("known", 100)], [("known", 300)], [("known", 100), ("new", 300)],
         ] {
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func `What goes during a walk is not taken off twice`(isFound: Bool) throws {
+    @Test(arguments: [true, false]) func `A removal during a walk is subtracted once`(isFound: Bool) throws {
         let limit = 10_000
         var eviction = RollingEviction()
         #expect(eviction.nextStep(limit: limit, written: 0) != nil)
@@ -103,7 +103,7 @@ import Testing
         #expect(eviction.total == 4500)
     }
 
-    @Test func `What others wrote or removed is noticed by the next walk`() throws {
+    @Test func `Other processes' writes and removals are noticed by the next walk`() throws {
         for (found, total) in [(900, 4900), (10, 4010)] {
             var eviction = RollingEviction()
             #expect(eviction.nextStep(limit: 10_000, written: 0) != nil)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `What went while the list was made is not looked for`() throws {
+    @Test func `Entries removed while the list was made are not looked for`() throws {
         var eviction = RollingEviction()
         #expect(eviction.nextStep(limit: 100, written: 0) != nil)
         eviction.didFree(10, name: RollingEviction.tag("0"))
@@ -123,7 +123,7 @@ import Testing
         #expect(eviction.victims(limit: 100).first?.name == "1")
     }
 
-    @Test func `Also a directory that seems half empty is looked at again`() throws {
+    @Test func `A directory that seems half empty is scanned again, too`() throws {
         var eviction = RollingEviction()
         #expect(eviction.nextStep(limit: 1000, written: 0) != nil)
         try finish(&eviction, EntryTable(), limit: 1000)
@@ -133,7 +133,7 @@ import Testing
         #expect(eviction.nextStep(limit: 1000, written: 1) != nil)
     }
 
-    @Test func `After a scan that failed the next store scans again`() throws {
+    @Test func `After a failed scan the next store scans again`() throws {
         var eviction = RollingEviction()
         let firstStep = eviction.nextStep(limit: 1000, written: 0)
         let first = try #require(firstStep)
@@ -145,7 +145,7 @@ import Testing
         #expect(second.budget == 256)
     }
 
-    @Test func `What a walk found before everything was removed is of no use after`() throws {
+    @Test func `The findings of a walk are discarded when everything is removed`() throws {
         var eviction = RollingEviction()
         let firstStep = eviction.nextStep(limit: 1000, written: 0)
         let first = try #require(firstStep)
@@ -157,7 +157,7 @@ import Testing
         #expect(eviction.count(table([("a", 10)]), walk: first.walk) == false)
     }
 
-    @Test func `Where nothing can be removed not every store looks again`() throws {
+    @Test func `If nothing can be removed, not every store scans again`() throws {
         var eviction = RollingEviction()
         #expect(eviction.nextStep(limit: 6400, written: 0) != nil)
         try finish(&eviction, table((0..<1000).map { ("\($0)", 10) }), limit: 6400)

@@ -10,7 +10,7 @@ import Testing
     let directory = TemporaryDirectory()
     let clock = ManualClock()
 
-    @Test func `The limit holds with every store, and the oldest go`() {
+    @Test func `The limit holds with every store, and the oldest are removed`() {
         let limit = 200_000
         let cache = DiskCache.make(directory, clock: clock) { $0.maxDiskSize = limit }
         var worst = 0
@@ -26,14 +26,14 @@ import Testing
             worst = max(worst, size)
         }
         #expect(worst <= limit)
-        // It does not throw away much more than it has to.
+        // It does not remove much more than it has to.
         #expect(cache.totalCount > 30)
         #expect(cache.containsData(forKey: "499"))
         #expect(cache.containsData(forKey: "480"))
         #expect(!cache.containsData(forKey: "1"))
     }
 
-    @Test func `Another process's entries count too`() {
+    @Test func `Another process's entries count, too`() {
         let limit = 400_000
         let one = DiskCache.make(directory, clock: clock) { $0.maxDiskSize = limit }
         let two = DiskCache.make(directory, clock: clock) { $0.maxDiskSize = limit }
@@ -59,7 +59,7 @@ import Testing
         #expect(cache.statistics.evictedCount == 0)
     }
 
-    @Test func `Data bigger than the limit is not stored, and costs no other entry`() {
+    @Test func `Data above the limit is not stored, and evicts no other entry`() {
         let cache = DiskCache.make(directory, clock: clock) { $0.maxDiskSize = 50_000 }
         cache.store(Data([1]), forKey: "small")
         #expect(!cache.store(Data(repeating: 1, count: 50_001), forKey: "big"))
@@ -67,7 +67,7 @@ import Testing
         #expect(cache.statistics.failedStoreCount == 1)
     }
 
-    @Test func `Files that are nothing but holes are added up, however many`() {
+    @Test func `The sizes of sparse files are added up, however many`() {
         var status = stat()
         (status.st_size, status.st_blocks) = (.max, .max)
         var sum = 0
@@ -79,7 +79,7 @@ import Testing
 
     /// Other file systems have no files of that size.
     @Test(.enabled(if: access("/dev/shm", W_OK) == 0))
-    func `Files of the greatest size that there is cost a cache nothing but themselves`() {
+    func `Files of the maximum size evict only themselves`() {
         let shared = TemporaryDirectory(in: "/dev/shm")
         let cache = DiskCache.make(shared, clock: clock) { $0.maxDiskSize = 200_000 }
         cache.store(Data(repeating: 1, count: 3000), forKey: "old")

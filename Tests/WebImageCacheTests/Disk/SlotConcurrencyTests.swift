@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WebImageCache
 
-/// Amendments while others read and amend.
+/// Amendments concurrent with reads and other amendments.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(2))) struct SlotConcurrencyTests {
     let directory = TemporaryDirectory()
     let key = "http://h/a.jpg"
@@ -18,7 +18,7 @@ import WebImageCache
         }
     }
 
-    @Test(arguments: [false, true]) func `A reader sees what was or what comes, never a mixture or nothing`(
+    @Test(arguments: [false, true]) func `A reader sees the old or the new state, never a mixture or nothing`(
         isMapped: Bool
     ) async {
         let cache = DiskCache.make(directory) { $0.mapsDiskData = isMapped }
@@ -51,7 +51,7 @@ import WebImageCache
         #expect(StoredRecords.number(of: cache.validators(forKey: key)) == count)
     }
 
-    @Test func `Two that amend, store and remove as two processes leave whole entries`() async {
+    @Test func `Two processes that amend, store and remove leave whole entries`() async {
         let caches = [DiskCache.make(directory), DiskCache.make(directory)]
         let (key, bytes) = (key, bytes)
         caches[0].store(StoredRecords.entry(bytes, 0), forKey: key)

@@ -8,7 +8,7 @@ import Testing
 @testable import WebImageCache
 @testable import WebImageSupport
 
-/// Entries with slots that are torn, cut or rotten.
+/// Entries with torn, cut or corrupt slots.
 @Suite(.tags(.addressSanitizer)) struct SlotDamageTests {
     let directory = TemporaryDirectory()
     let key = "http://h/a.jpg"
@@ -23,7 +23,7 @@ import Testing
         return (cache, path, try #require(EntryFile(path: path)))
     }
 
-    @Test func `A flipped bit outside the slots is found, and the entry removed`() throws {
+    @Test func `A flipped bit outside the slots is detected, and the entry removed`() throws {
         let (cache, path, file) = try stored()
         for position in file.bytes.indices where !file.footer.slotsRange.contains(position) {
             for bit in 0..<8 {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `A flipped bit in a slot costs that slot, not the picture`(isMapped: Bool)
+    @Test(arguments: [false, true]) func `A flipped bit in a slot loses that slot, not the image`(isMapped: Bool)
         throws
     {
         let (cache, path, file) = try stored()
@@ -53,7 +53,7 @@ import Testing
             writeBytes(broken, path)
             let entry = cache.entry(forKey: key)
             #expect(entry?.data == Data(bytes) && entry?.extendedData == Data([1, 2, 3]))
-            // The reserved bytes count, too: they are under the hash.
+            // The reserved bytes count, too: the hash covers them.
             let expected = used[1].contains(position) ? 1 : 2
             #expect(StoredRecords.number(of: entry?.validators) == expected, "byte \(position)")
             #expect(StoredRecords.number(of: cache.validators(forKey: key)) == expected)
@@ -61,7 +61,7 @@ import Testing
         #expect(cache.verify() == [])
     }
 
-    @Test func `Without a slot the entry serves, without validators, and gets new ones in place`() throws {
+    @Test func `Without a valid slot the entry is served without validators, and gets new ones in place`() throws {
         let (cache, path, file) = try stored()
         var broken = file.bytes
         for position in file.footer.slotsRange { broken[position] = 0xA5 }
@@ -76,7 +76,7 @@ import Testing
         #expect(cache.statistics.amendCount == 2)
     }
 
-    @Test func `A file cut at any length is found, and so is one that goes on`() throws {
+    @Test func `A file cut at any length, or extended, is detected`() throws {
         let (cache, path, file) = try stored()
         for length in 0..<file.bytes.count {
             writeBytes(Array(file.bytes[..<length]), path)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `A write that ends after any byte leaves what was known before`() throws {
+    @Test func `A write that ends after any byte keeps the previous validators`() throws {
         let (_, path, file) = try stored()
         let slots = try #require(file.footer.slots)
         let next = try #require(StoredRecords.validators(3, padding: 40))
@@ -111,7 +111,7 @@ import Testing
                 written.withLock { $0 += max(result, 0) }
                 return result
             }
-            // As in a process that dies there: nothing comes after it.
+            // As in a process killed there: nothing follows.
             calls.open = { directory, name, flags in
                 flags & O_CREAT == 0 ? FileCalls.system.open(directory, name, flags) : -EIO
             }
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [EIO, ENOSPC, EROFS, EBADF, EFBIG]) func `A write in place that fails becomes a new file`(
+    @Test(arguments: [EIO, ENOSPC, EROFS, EBADF, EFBIG]) func `A failed write in place is replaced by a new file`(
         number: Int32
     ) throws {
         let (_, path, file) = try stored()
@@ -140,7 +140,7 @@ import Testing
         #expect(fileStatus(path).st_ino != inode && EntryFile(path: path)?.footer.created == file.footer.created)
     }
 
-    @Test func `Short and interrupted writes in place go on where they stopped`() throws {
+    @Test func `Short and interrupted writes in place continue where they stopped`() throws {
         _ = try stored()
         let steps = Lock([1, -Int(EINTR), 7, -Int(EINTR), 100])
         var calls = FileCalls.system
@@ -154,7 +154,7 @@ import Testing
         #expect(StoredRecords.number(of: cache.validators(forKey: key)) == 3)
     }
 
-    @Test func `A file that may only be read gets its amendment with a new one`() throws {
+    @Test func `A read-only file gets its amendment with a new file`() throws {
         let (_, path, _) = try stored()
         var calls = FileCalls.system
         calls.open = { directory, name, flags in
@@ -166,7 +166,7 @@ import Testing
         #expect(StoredRecords.number(of: cache.validators(forKey: key)) == 3 && fileStatus(path).st_ino != inode)
     }
 
-    @Test func `A copy to another directory keeps what is known`() throws {
+    @Test func `A copy in another directory keeps its validators`() throws {
         let (cache, path, file) = try stored()
         let other = DiskCache(path: directory.path("other"))
         writeBytes(file.bytes, other.cachePath(forKey: key))

@@ -15,7 +15,7 @@ import Testing
 
     private func keys(_ table: Lock<CachedValidatorsTable>) -> Set<String> { Set(table.withLock { $0.keys }) }
 
-    @Test func `What is set is found until it is set to nothing`() {
+    @Test func `Validators are found until they are set to nil`() {
         let table = Lock(CachedValidatorsTable())
         #expect(table.withLock { $0.find("a") } == nil)
         table.withLock { $0.set(known(1), forKey: "a") }
@@ -32,7 +32,7 @@ import Testing
         #expect(table.withLock { $0.find("b") } == known(4))
     }
 
-    @Test func `Keys are their bytes`() {
+    @Test func `Keys are compared by bytes`() {
         let table = Lock(CachedValidatorsTable())
         table.withLock { $0.set(known(1), forKey: "\u{E9}") }
         #expect(table.withLock { $0.find("e\u{301}") } == nil)
@@ -41,7 +41,7 @@ import Testing
         #expect(table.withLock { $0.find("") } == known(2))
     }
 
-    @Test func `The least recently used goes first, whether it was set or found`() {
+    @Test func `The least recently used key is dropped first, whether it was set or found`() {
         let table = Lock(CachedValidatorsTable(capacity: 3))
         for number in 1...3 { table.withLock { $0.set(known(number), forKey: "\(number)") } }
         #expect(table.withLock { $0.find("1") } == known(1))
@@ -66,7 +66,7 @@ import Testing
         #expect(wrong == [])
     }
 
-    @Test func `It does what a list by use does`() {
+    @Test func `The table matches a list ordered by use`() {
         var random = SeededGenerator(seed: 11)
         let table = Lock(CachedValidatorsTable(capacity: 20))
         var list: [(key: String, value: CachedValidators)] = []
@@ -105,7 +105,7 @@ import Testing
         #expect(received.amended(by: EntryAmendment(validators: two.with(receivedHash: 8))).contentHash == 8)
     }
 
-    @Test func `Long fields take the place of others: there are never more bytes than the limit`() {
+    @Test func `Long fields replace others: the byte limit always holds`() {
         let table = Lock(CachedValidatorsTable(byteCapacity: 10_000))
         func long(_ number: Int, _ length: Int) -> CachedValidators {
             CachedValidators(validators: StoredRecords.validators(number, padding: length), contentHash: 1)

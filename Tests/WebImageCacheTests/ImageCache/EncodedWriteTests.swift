@@ -18,7 +18,7 @@ import Testing
         cache.store(request, completion: completion)
     }
 
-    @Test func `What was encoded is written by the threads of the cache`() async {
+    @Test func `Encoded images are written by the cache's threads`() async {
         let cache = disk.cache(coder: nil)
         for number in 0..<50 { store("\(number)", in: cache) }
         await cache.flush()
@@ -27,14 +27,14 @@ import Testing
         #expect(Set(threads) == ["cache-disk"])
     }
 
-    @Test func `A disk that stands still does not hold up encoding; the backlog holds bytes then`() async {
+    @Test func `A blocked disk does not delay encoding; the write-behind queue holds bytes then`() async {
         let cache = disk.cache(coder: nil) { $0.maxConcurrentDiskOperations = 1 }
         let gate = Gate()
         disk.holdStores(gate)
         let left = Monitor(20)
         for number in 0..<20 { store("\(number)", in: cache) { left.withLock { $0 -= 1 } } }
         #expect(await gate.arrivals())
-        // One is being written, the others wait as the bytes that they were encoded to.
+        // One is being written, the others wait in encoded form.
         let bytes = 19 * FakeCoder.data().count
         let deadline = ContinuousClock.now + .seconds(30)
         while cache.writes.withLock({ $0.waitingCost }) != bytes, ContinuousClock.now < deadline { await Task.yield() }
@@ -47,7 +47,7 @@ import Testing
         #expect(disk.content.withLock { $0.entries.count } == 20)
     }
 
-    @Test func `A store that comes while the image is encoded wins`() async {
+    @Test func `A store during the image's encoding wins`() async {
         let cache = disk.cache(coder: nil)
         let gate = Latch()
         coder.hold(gate)
@@ -63,7 +63,7 @@ import Testing
         #expect(disk.content.withLock { $0.entries } == ["k": CachedImageData(data: data)])
     }
 
-    @Test func `Encoded bytes that are too many for the backlog are given up like others`() async {
+    @Test func `Encoded bytes above the queue's limit are dropped like others`() async {
         let cache = disk.cache(coder: nil) {
             $0.maxConcurrentDiskOperations = 1
             $0.maxPendingWriteBytes = 3 * FakeCoder.data().count

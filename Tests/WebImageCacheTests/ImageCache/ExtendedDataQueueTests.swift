@@ -24,7 +24,7 @@ import Testing
     }
     private func finish() { for completion in queue.finish("k").completions { completion() } }
 
-    /// What a reader sees: picture and extended data, when `disk` is on disk.
+    /// A reader's view: image and extended data, with `disk` on disk.
     private func seen(_ disk: CachedImageData? = nil, replacing: Bool = true) -> String? {
         let pending = queue.pending("k", replacing: replacing)
         let entry = pending.hidesDisk ? nil : disk?.amended(by: pending.amendment)
@@ -32,7 +32,7 @@ import Testing
         return String(decoding: entry.data + Data(":".utf8) + (entry.extendedData ?? Data()), as: UTF8.self)
     }
 
-    @Test func `A change becomes part of a write that waits`() {
+    @Test func `A change becomes part of a pending write`() {
         #expect(submit(write("a")))
         #expect(!submit(amend("x")))
         #expect(seen() == "a:x")
@@ -50,7 +50,7 @@ import Testing
         #expect(queue.isIdle)
     }
 
-    @Test func `A change becomes part of an image that waits to be encoded, or is at it`() {
+    @Test func `A change becomes part of an image that waits for its encoding, or is being encoded`() {
         let coder = FakeCoder()
         let image = PendingImage(image: FakeCoder.image(), options: ImageEncodeOptions(), coder: coder)
         #expect(submit(.store(.image(image))))
@@ -74,7 +74,7 @@ import Testing
         #expect(count.withLock { $0 } == 3)
     }
 
-    @Test func `A change after a removal that waits is done with it`() {
+    @Test func `A change after a pending removal completes with it`() {
         #expect(submit(.remove))
         #expect(!submit(amend("x")))
         #expect(seen(CachedImageData(data: Data("old".utf8))) == nil)
@@ -87,7 +87,7 @@ import Testing
         #expect(queue.isIdle)
     }
 
-    @Test func `A change waits for what runs, and is seen at once`() {
+    @Test func `A change waits for running work, and is visible at once`() {
         let disk = CachedImageData(data: Data("old".utf8), extendedData: Data("e".utf8))
         #expect(submit(write("a", "e")))
         #expect(queue.begin("k") != nil)
@@ -95,7 +95,7 @@ import Testing
         #expect(seen(disk) == "a:x")
         #expect(queue.begin("k") == nil)
         #expect(queue.finish("k").keys == ["k"])
-        #expect(seen(disk) == "old:x", "what is on disk now, changed")
+        #expect(seen(disk) == "old:x", "the entry on disk, changed")
         #expect(!submit(amend("y")))
         guard case .amend(let amendment) = queue.begin("k") else {
             Issue.record("a change runs")
@@ -117,19 +117,19 @@ import Testing
         #expect(entry == CachedImageData(data: Data(), extendedData: Data("x".utf8), validators: validators))
         #expect(entry.amended(by: EntryAmendment(validators: .some(nil))).validators == nil)
         #expect(entry.amended(by: EntryAmendment()) == entry)
-        // A write says everything anew.
+        // A write replaces everything.
         #expect(!submit(write("b")))
         #expect(seen() == "b:")
     }
 
-    @Test func `A change given up leaves the entry as it is`() {
+    @Test func `A dropped change leaves the entry unchanged`() {
         _ = queue.submit(amend("0123456789"), forKey: "k", costLimit: 10, completion: nil)
         _ = queue.submit(write("0123456789"), forKey: "other", costLimit: 10, completion: nil)
         #expect(seen(CachedImageData(data: Data("old".utf8))) == "old:")
         #expect(queue.droppedCount == 1)
     }
 
-    @Test func `Without replacing, what was asked for before a write is done before it`() {
+    @Test func `Without replacing, changes requested before a write are done before it`() {
         let disk = CachedImageData(data: Data("old".utf8))
         #expect(submit(.remove, replacing: false))
         #expect(!submit(write("a"), replacing: false))
@@ -150,7 +150,7 @@ import Testing
         #expect(submit(amend("x"), replacing: false))
         #expect(!submit(write("b"), replacing: false))
         #expect(seen(disk, replacing: false) == "old:x")
-        #expect(seen(nil, replacing: false) == "b:", "there was nothing to change when it was asked for")
+        #expect(seen(nil, replacing: false) == "b:", "there was no entry at the time of the call")
     }
 
     @Test(arguments: [true, false])
@@ -159,7 +159,7 @@ import Testing
     }
 }
 
-/// Random calls to a queue, beside a model that does each at once.
+/// Random calls to a queue, beside a model that executes each at once.
 private final class RandomRun {
     private let replacing: Bool
     private let queue = WriteBehindBox()

@@ -5,9 +5,9 @@ import Testing
 
 @testable import WebImageCache
 
-/// What is known of entries while several threads change and read them.
+/// Cached validators while several threads change and read entries.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(2))) struct ValidatorsConcurrencyTests {
-    @Test func `What is known in the end is what lies on disk`() async {
+    @Test func `In the end the cached validators match the disk`() async {
         let directory = TemporaryDirectory()
         let cache = ImageCache(path: directory.path("cache"), config: ImageCacheConfig(), coder: nil, clock: .system)
         let latches = (0..<3).map { thread in
@@ -40,7 +40,7 @@ import Testing
         for number in 0..<6 {
             let known = cache.knownValidators(forKey: "k\(number)")
             let entry = cache.diskCache.entry(forKey: "k\(number)")
-            // Nothing may be known of what is there, but nothing that is not so.
+            // Validators may be unknown, but never wrong.
             if let known { #expect(entry != nil && known.validators == entry?.validators) }
             let found = cache.readValidators(forKey: "k\(number)")
             #expect(found?.validators == entry?.validators && (found == nil) == (entry == nil))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebImageCache
 
-/// A queue whose methods can be called inside of an expectation.
+/// A queue whose methods can be called inside an expectation.
 final class WriteBehindBox {
     private var queue = WriteBehindQueue()
 
@@ -74,7 +74,7 @@ final class WriteBehindBox {
         return (!ended.keys.isEmpty, ended.schedulesClear)
     }
 
-    @Test func `What waits or runs is what a reader sees, until it is done`() {
+    @Test func `A reader sees pending and running work until it is done`() {
         let queue = WriteBehindBox()
         #expect(pending(queue, "k") == "nothing")
         #expect(queue.submit(write("a"), forKey: "k", completion: log.entry("a")))
@@ -87,7 +87,7 @@ final class WriteBehindBox {
         #expect(queue.isIdle)
     }
 
-    @Test func `Work makes a key another generation before any of it is done, and a clear does of all keys`() {
+    @Test func `Work starts a new generation of its key before any of it is done, and a clear of all keys`() {
         let queue = WriteBehindBox()
         var (own, other) = (queue.generation("k"), queue.generation("other"))
         let works = [write("a"), .remove, .amend(EntryAmendment(extendedData: .some(nil)))]
@@ -108,7 +108,7 @@ final class WriteBehindBox {
         #expect(queue.generation("k") == own && queue.generation("other") == other)
     }
 
-    @Test func `Newer work replaces what waits, and both completions come with it`() {
+    @Test func `Newer work replaces pending work, and both completions are called with it`() {
         let queue = WriteBehindBox()
         #expect(queue.submit(write("a"), forKey: "k", completion: log.entry("a")))
         #expect(!queue.submit(write("b"), forKey: "k", completion: log.entry("b")))
@@ -145,13 +145,13 @@ final class WriteBehindBox {
         #expect(pending(queue, "k") == "a")
         _ = finish(queue, "k")
         #expect(log.all == ["a", "b", "c"])
-        // A removal in between makes way for the next.
+        // A removal in between permits the next.
         _ = queue.submit(.remove, forKey: "k", replacing: false, completion: nil)
         _ = queue.submit(write("d"), forKey: "k", replacing: false, completion: nil)
         #expect(pending(queue, "k") == "d")
     }
 
-    @Test func `When too much waits, the oldest writes become removals`() {
+    @Test func `Above the limit the oldest pending writes become removals`() {
         let queue = WriteBehindBox()
         for number in 0..<10 {
             _ = queue.submit(
@@ -174,7 +174,7 @@ final class WriteBehindBox {
         #expect(queue.waitingCost == 0)
     }
 
-    @Test func `One write bigger than the limit waits alone`() {
+    @Test func `One write bigger than the limit waits by itself`() {
         let queue = WriteBehindBox()
         _ = queue.submit(write("small"), forKey: "a", costLimit: 10, completion: nil)
         _ = queue.submit(write("something bigger"), forKey: "b", costLimit: 10, completion: nil)
@@ -182,7 +182,7 @@ final class WriteBehindBox {
         #expect(pending(queue, "b") == "something bigger")
     }
 
-    @Test func `What was replaced or has begun does not count`() {
+    @Test func `Replaced or running work does not count`() {
         let queue = WriteBehindBox()
         for _ in 0..<1000 { _ = queue.submit(write("0123456789"), forKey: "k", costLimit: 20, completion: nil) }
         #expect(queue.waitingCost == 10)
@@ -192,7 +192,7 @@ final class WriteBehindBox {
     }
 
     @Test
-    func `Work that was given up, cleared or begun keeps no place in the list by age that is another key's by then`() {
+    func `Dropped, cleared or running work does not keep a place in the list by age that now belongs to another key`() {
         let queue = WriteBehindBox()
         for round in 0..<3 {
             _ = queue.submit(write("0123456789"), forKey: "running", completion: nil)
@@ -215,7 +215,7 @@ final class WriteBehindBox {
         }
     }
 
-    @Test func `The list by age does not grow with what is over`() {
+    @Test func `The list by age does not grow with finished work`() {
         let queue = WriteBehindBox()
         _ = queue.submit(write("stays"), forKey: "first", completion: nil)
         for number in 0..<5000 {
@@ -226,13 +226,13 @@ final class WriteBehindBox {
             _ = queue.submit(write("again"), forKey: "hot", completion: nil)
             #expect(queue.ageCount < 100)
         }
-        // What still waits has kept its place.
+        // Pending work has kept its place.
         _ = queue.submit(write("0123456789"), forKey: "new", costLimit: 15, completion: nil)
         #expect(pending(queue, "first") == "absent")
         #expect(pending(queue, "hot") == "again")
     }
 
-    @Test func `Keys that look the same but differ in their bytes do not get into each other's way`() {
+    @Test func `Keys that are canonically equivalent but differ in bytes do not block each other`() {
         let queue = WriteBehindBox()
         let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
         #expect(queue.submit(write("1"), forKey: composed, completion: nil))
@@ -241,7 +241,7 @@ final class WriteBehindBox {
         #expect(pending(queue, decomposed) == "2")
     }
 
-    @Test func `Who waits for a key is told when something has ended, or that it can begin`() {
+    @Test func `A waiter for a key is notified when work has ended, or can begin`() {
         let queue = WriteBehindBox()
         _ = queue.submit(write("a"), forKey: "k", completion: nil)
         #expect(!queue.whenFree("k", log.entry("never")))
@@ -261,14 +261,14 @@ final class WriteBehindBox {
         #expect(!queue.whenFree("k", log.entry("never")))
     }
 
-    @Test func `Without replacing, a write given up leaves the entry as it is`() {
+    @Test func `Without replacing, a dropped write leaves the entry unchanged`() {
         let queue = WriteBehindBox()
         _ = queue.submit(write("0123456789"), forKey: "a", replacing: false, costLimit: 10, completion: nil)
         _ = queue.submit(write("0123456789"), forKey: "b", replacing: false, costLimit: 10, completion: nil)
         #expect(pending(queue, "a") == "nothing")
     }
 
-    @Test func `A clear waits for what runs, gives up what waits, and holds back what comes after`() {
+    @Test func `A clear waits for running work, drops pending work, and holds back later work`() {
         let queue = WriteBehindBox()
         _ = queue.submit(write("a"), forKey: "running", completion: log.entry("running"))
         _ = queue.begin("running")
@@ -294,7 +294,7 @@ final class WriteBehindBox {
         #expect(queue.isIdle)
     }
 
-    @Test func `What a clear gives up or holds back goes on in the order it came`() {
+    @Test func `Dropped and held back work continues in order after a clear`() {
         let queue = WriteBehindBox()
         let names = (0..<40).map { "key \($0)" }
         for name in names { _ = queue.submit(write("a"), forKey: name, completion: log.entry(name)) }
@@ -324,7 +324,7 @@ final class WriteBehindBox {
         #expect(queue.isIdle)
     }
 
-    @Test func `Who waits for the end is told when everything is done, and at once when it is`() {
+    @Test func `A waiter for the end is notified when everything is done, or at once`() {
         let queue = WriteBehindBox()
         #expect(!queue.whenIdle(log.entry("never")))
         _ = queue.submit(write("a"), forKey: "a", completion: nil)
@@ -338,7 +338,7 @@ final class WriteBehindBox {
         #expect(log.all == ["idle"])
     }
 
-    @Test func `Under random events every completion comes once, and a reader sees the last call`() {
+    @Test func `Under random events every completion is called once, and a reader sees the last call`() {
         for seed in 0..<200 {
             var random = SeededGenerator(seed: UInt64(seed))
             let queue = WriteBehindBox()
@@ -405,7 +405,7 @@ final class WriteBehindBox {
 }
 
 @Suite(.tags(.threadSanitizer)) struct PendingResultTests {
-    @Test func `A result comes once; what comes second has no effect`() {
+    @Test func `Only the first result of a completion has an effect`() {
         let count = Lock(0)
         let result = PendingResult<Int> { value in count.withLock { $0 += value } }
         #expect(result.isWanted)
@@ -417,7 +417,7 @@ final class WriteBehindBox {
         #expect(count.withLock { $0 } == 1)
     }
 
-    @Test func `A cancel takes the completion and the work`() async {
+    @Test func `Cancelling takes the completion and the work`() async {
         let queue = WorkQueue(name: "test", width: 1)
         let gate = Latch()
         queue.submit { gate.wait() }
@@ -426,7 +426,7 @@ final class WriteBehindBox {
         result.attach(queue.submit { ran.withLock { $0 = true } })
         #expect(result.cancel() != nil)
         #expect(result.isCancelled)
-        // Attached after the cancel: taken out as well.
+        // Attached after the cancellation: taken out as well.
         result.attach(queue.submit { ran.withLock { $0 = true } })
         gate.open()
         let end = Latch()
@@ -445,7 +445,7 @@ extension PendingResultTests {
         func setPriority(_ priority: LoadPriority) { log.withLock { $0.append("\(name) \(priority)") } }
     }
 
-    @Test func `Work gets the priority of now, and that of a later stage stays, whichever comes first`() {
+    @Test func `Work gets the current priority, and a later stage's priority stays, whichever is set first`() {
         let log = Lock<[String]>([])
         let result = PendingResult<Int> { _ in }
         result.attach(Work(name: "read", log: log))
@@ -459,7 +459,7 @@ extension PendingResultTests {
 }
 
 @Suite(.tags(.threadSanitizer)) struct LatchTests {
-    @Test func `A wait ends when the latch opens, or with its time`() async {
+    @Test func `A wait ends when the latch opens, or after its time`() async {
         await onThread {
             let latch = Latch()
             #expect(!latch.wait(seconds: 0))

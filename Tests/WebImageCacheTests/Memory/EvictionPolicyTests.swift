@@ -9,7 +9,7 @@ import Testing
         return random.next()
     }
 
-    @Test func `By recency the oldest goes first`() {
+    @Test func `By recency the oldest is evicted first`() {
         var slab = EvictionSlab(seed: 1)
         let ids = (0..<5).map { slab.insert(hash: hash($0), cost: 1, frequency: 1, epoch: 0) }
         slab.touch(ids[0], frequency: 2, epoch: 0)
@@ -22,7 +22,7 @@ import Testing
         #expect(slab.count == 0 && slab.totalCost == 0)
     }
 
-    @Test func `By density the big and seldom used goes first`() {
+    @Test func `By density big and seldom used images are evicted first`() {
         var slab = EvictionSlab(seed: 1)
         let often = slab.insert(hash: hash(1), cost: 1000, frequency: 200, epoch: 0)
         let big = slab.insert(hash: hash(2), cost: 1000, frequency: 2, epoch: 0)
@@ -37,7 +37,7 @@ import Testing
         #expect(slab.entries[0].next == newest)
     }
 
-    @Test func `Under a limit of the count alone, cost does not matter`() {
+    @Test func `With only a count limit, cost does not matter`() {
         var slab = EvictionSlab(seed: 1)
         let bigAndLoved = slab.insert(hash: hash(1), cost: 1 << 30, frequency: 50, epoch: 0)
         let small = slab.insert(hash: hash(2), cost: 1, frequency: 1, epoch: 0)
@@ -47,7 +47,7 @@ import Testing
         #expect(byCount == small && byCost == bigAndLoved)
     }
 
-    @Test func `What was counted long ago is worth less`() {
+    @Test func `Older counts have less weight`() {
         var slab = EvictionSlab(seed: 1)
         let id = slab.insert(hash: 1, cost: 1, frequency: 64, epoch: 65_535)
         #expect(slab.frequency(of: id, epoch: 65_535) == 64)
@@ -55,7 +55,7 @@ import Testing
         #expect(slab.frequency(of: id, epoch: 1000) == 0)
     }
 
-    @Test func `The newest entry is never the victim while there is another`() {
+    @Test func `The newest entry is never evicted while there is another`() {
         var policy = EvictionPolicy(limits: EvictionLimits(cost: 1000))
         var random = SeededGenerator(seed: 3)
         for number in 0..<5000 {
@@ -75,7 +75,7 @@ import Testing
         #expect(answers == [true, false, true])
     }
 
-    @Test func `Entries are used again`() {
+    @Test func `Entries are reused`() {
         var policy = EvictionPolicy(limits: EvictionLimits(count: 10))
         for number in 0..<10_000 {
             _ = policy.insert(hash: hash(number), cost: 1)
@@ -101,7 +101,7 @@ import Testing
 }
 
 @Suite struct SetDuelingTests {
-    @Test func `The duel stays small however many keys there are`() {
+    @Test func `The duel stays small for any number of keys`() {
         var duel = SetDueling()
         var random = SeededGenerator(seed: 9)
         for _ in 0..<200_000 {
@@ -113,7 +113,7 @@ import Testing
         #expect(duel.entryCount <= 2 * 1024)
     }
 
-    @Test func `A shadow knows what it would have hit`() {
+    @Test func `A shadow knows its would-be hits`() {
         var shadow = ShadowCache(rule: .recency, seed: 1)
         let limits = EvictionLimits(cost: 2)
         func request(_ hash: UInt64) -> Bool {
@@ -125,12 +125,12 @@ import Testing
         #expect(shadow.count == 2 && shadow.totalCost == 2)
         let tooBig = shadow.request(9, cost: 3, frequency: 1, epoch: 0, limits: limits)
         #expect(!tooBig)
-        #expect(shadow.count == 2, "what is too big is not let in")
+        #expect(shadow.count == 2, "an image above the limit is not admitted")
         shadow.keep { $0 == 1 }
         #expect(shadow.count == 1)
     }
 
-    @Test func `Recency rules until the other one has proved better`() {
+    @Test func `Recency is used until the other policy has proved better`() {
         let policy = EvictionPolicy(limits: EvictionLimits(cost: 1))
         #expect(policy.rule == .recency)
     }
@@ -170,7 +170,7 @@ import Testing
         #expect(restored == 8)
     }
 
-    @Test func `It is due after twenty requests per entry`() {
+    @Test func `Halving is due after twenty requests per entry`() {
         var sketch = FrequencySketch(capacity: 64)
         for _ in 0..<1999 { _ = sketch.add(1) }
         #expect(!sketch.isDue(count: 100))
@@ -180,7 +180,7 @@ import Testing
 }
 
 @Suite struct HashIndexTests {
-    @Test(arguments: [UInt64(1), 2, 3]) func `It does what a dictionary does`(seed: UInt64) {
+    @Test(arguments: [UInt64(1), 2, 3]) func `The table matches a dictionary`(seed: UInt64) {
         var index = HashIndex()
         var model: [UInt32: UInt64] = [:]
         var random = SeededGenerator(seed: seed)

@@ -3,14 +3,14 @@ import Testing
 
 @testable import WebImageCache
 
-/// The policy played through on traces of every kind, beside the policies that it has to stand up to.
+/// The policy on traces of every kind, compared with reference policies.
 @Suite struct EvictionTraceTests {
     private static let names = [
         "zipf-0.8", "zipf-1.0", "zipf-1.1", "zipf-1.0-drift", "feed-scroll", "grid-back-and-forth", "hot-set-and-scans",
     ]
 
     @Test(arguments: names)
-    func `It hits at least 0.95 times what the better of LRU and ARC hits`(name: String) throws {
+    func `The hit rate is at least 0.95 of the better of LRU and ARC`(name: String) throws {
         let trace = try #require(CacheTrace.all(scale: 0.03, seed: 1).first { $0.name == name })
         for percent in [1, 5, 10] {
             let capacity = trace.footprint * percent / 100
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `On the mean it hits more than W-TinyLFU`() {
+    @Test func `The mean hit rate is above W-TinyLFU's`() {
         var sums = (ours: 0.0, theirs: 0.0)
         for trace in CacheTrace.all(scale: 0.01, seed: 3) {
             let capacity = trace.footprint / 20
@@ -35,8 +35,8 @@ import Testing
         #expect(sums.ours > sums.theirs)
     }
 
-    @Test func `The references are what they say they are`() {
-        // Four items in a circle, room for three: LRU hits nothing, ever.
+    @Test func `The reference policies behave as defined`() {
+        // Four items in a circle, room for three: LRU never hits.
         var circle = CacheTrace(name: "circle", requestCount: 0)
         for _ in 0..<4 { circle.addItem(cost: 1) }
         for number in 0..<400 { circle.request(number % 4) }
@@ -48,7 +48,7 @@ import Testing
         #expect(circle.hitRatio(&arc) == 0.99)
     }
 
-    @Test func `A grid is left to recency, popularity to density`() throws {
+    @Test func `A grid uses recency, popularity uses density`() throws {
         let traces = CacheTrace.all(scale: 0.02, seed: 1)
         for (name, rule) in [("grid-back-and-forth", EvictionRule.recency), ("zipf-0.8", .density)] {
             let trace = try #require(traces.first { $0.name == name })
@@ -59,7 +59,7 @@ import Testing
     }
 }
 
-/// The bare policy, with arrays in the place of keys and images.
+/// The bare policy, with arrays in place of keys and images.
 struct PolicySimulation: SimulatedCache {
     private final class State {
         var policy: EvictionPolicy

@@ -5,7 +5,7 @@ import WebImageCache
 
 @Suite(.tags(.threadSanitizer)) struct MemoryCacheConcurrencyTests {
     @Test(arguments: [false, true])
-    func `Many threads at once: limits hold, images are right, each leaves once`(weak: Bool) async {
+    func `With many threads limits hold, images are right, and each is evicted once`(weak: Bool) async {
         let cache = MemoryCache(
             maxMemoryCost: 500,
             maxMemoryCount: 80,
@@ -24,7 +24,7 @@ import WebImageCache
                         let number = random.below(200)
                         let key = "key-\(number)"
                         if let image = cache.image(forKey: key) {
-                            // The scale says under which key it was stored.
+                            // The scale encodes the key it was stored under.
                             #expect(image.scale == Double(number + 1))
                         } else {
                             let image = Image.tiny { released.withLock { $0 += 1 } }.with(scale: Double(number + 1))

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 import WebImageCache
 
-/// Random operations, beside a dictionary that remembers what was stored last.
+/// Random operations, beside a dictionary of the last stores.
 @Suite(.tags(.threadSanitizer)) struct MemoryCacheModelTests {
     @Test(arguments: [UInt64(1), 2, 3, 4], [false, true])
-    func `It never serves anything but what was stored last, and both limits hold`(seed: UInt64, weak: Bool) {
+    func `Only the last stored image is served, and both limits hold`(seed: UInt64, weak: Bool) {
         var random = SeededGenerator(seed: seed)
         let cache = MemoryCache(
             maxMemoryCost: 2000,

@@ -14,7 +14,7 @@ import Testing
         )
     }
 
-    @Test func `What was stored is found, by string and by hashed key`() {
+    @Test func `A stored image is found, by string and by hashed key`() {
         let cache = makeCache()
         let image = Image.tiny()
         cache.setImage(image, forKey: "a")
@@ -44,7 +44,7 @@ import Testing
         #expect(MemoryCacheKey("a").hashValue == MemoryCacheKey("a").hashValue)
     }
 
-    @Test func `Keys whose digests collide are told apart`() {
+    @Test func `Keys with colliding digests are distinguished`() {
         var table = CacheTable<Image>()
         let digest = KeyDigest(low: 1, high: 2)
         let images = (0..<3).map { _ in Image.tiny() }
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `With room for five, the oldest of ten goes first`() {
+    @Test func `With room for five, the oldest of ten is evicted first`() {
         let cache = makeCache(count: 5)
         let gone = Lock<[String]>([])
         cache.evictionHandler = { eviction in gone.withLock { $0.append(eviction.key) } }
@@ -77,7 +77,7 @@ import Testing
         #expect(Set(gone.withLock { $0 }).count == 11)
     }
 
-    @Test func `An image above the limit is not stored, and what was there is gone`() {
+    @Test func `An image above the limit is not stored, and the old one is removed`() {
         let cache = makeCache(cost: 100)
         cache.setImage(.tiny(), forKey: "a", cost: 10)
         cache.setImage(.tiny(), forKey: "a", cost: 101)
@@ -117,7 +117,7 @@ import Testing
         #expect(cache.count == 100)
     }
 
-    @Test func `Trimming keeps what was used last`() {
+    @Test func `Trimming keeps the most recently used images`() {
         let cache = makeCache()
         for number in 0..<10 { cache.setImage(.tiny(), forKey: "\(number)", cost: 10) }
         _ = cache.image(forKey: "0")
@@ -135,7 +135,7 @@ import Testing
         #expect(cache.count == 0)
     }
 
-    @Test func `The handler hears of every image once, and why it went`() {
+    @Test func `The handler is called once for every image, with the reason of its removal`() {
         let cache = makeCache(cost: 30, count: 10)
         let gone = Lock<[String: [MemoryCache.EvictionReason]]>([:])
         cache.evictionHandler = { eviction in
@@ -166,7 +166,7 @@ import Testing
         #expect(cache.evictionHandler == nil)
     }
 
-    @Test func `Images are let go of while no lock is held`() {
+    @Test func `Images are released while no lock is held`() {
         let cache = makeCache(count: 2)
         let released = Lock(0)
         for number in 0..<10 {
@@ -182,7 +182,7 @@ import Testing
         #expect(released.withLock { $0 } == 10)
     }
 
-    @Test func `A cache that goes lets go of its images`() {
+    @Test func `A released cache releases its images`() {
         let released = Lock(0)
         do {
             let cache = makeCache()
@@ -194,7 +194,7 @@ import Testing
         #expect(released.withLock { $0 } == 200)
     }
 
-    @Test func `An evicted image stays valid for who holds it`() {
+    @Test func `An evicted image stays valid for its owners`() {
         let cache = makeCache(count: 1)
         let image = Image.tiny()
         cache.setImage(image, forKey: "a")

@@ -14,7 +14,7 @@ import Testing
         )
     }
 
-    @Test func `An image that someone still holds is found after a memory warning and put back with its cost`() {
+    @Test func `A retained image is found after a memory warning and put back with its cost`() {
         let cache = makeCache()
         let image = Image.tiny()
         cache.setImage(image, forKey: "a", cost: 77)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `An image too big for the cache can be found while it is shown`() {
+    @Test func `An image too big for the cache can be found while it is displayed`() {
         let cache = makeCache(cost: 100)
         let image = Image.tiny()
         cache.setImage(image, forKey: "a", cost: 500)
@@ -45,7 +45,7 @@ import Testing
         #expect(cache.totalCost == 0)
     }
 
-    @Test func `Removing forgets the weak level too`() {
+    @Test func `Removing removes from the weak level, too`() {
         let cache = makeCache()
         let image = Image.tiny()
         cache.setImage(image, forKey: "a")
@@ -73,7 +73,7 @@ import Testing
         #expect(early.pixelWidth == 1)
     }
 
-    @Test func `A value stored while it was off replaces the one that is remembered`() {
+    @Test func `A value stored while it was off replaces the remembered one`() {
         let cache = makeCache()
         let (old, new) = (Image.tiny(), Image.tiny())
         cache.setImage(old, forKey: "a")
@@ -85,7 +85,7 @@ import Testing
         #expect(old !== new)
     }
 
-    @Test func `Boxes of dead images are swept as others come`() {
+    @Test func `Boxes of released images are swept as others are added`() {
         var table = WeakTable<Image>()
         var seen: [Image] = []
         let alive = Image.tiny()
@@ -102,7 +102,7 @@ import Testing
         #expect(table.count == 0)
     }
 
-    @Test func `Living images are all found, however many come and go`() {
+    @Test func `All living images are found, however many are added and removed`() {
         var table = WeakTable<Image>()
         var held: [Int: Image] = [:]
         var random = SeededGenerator(seed: 4)

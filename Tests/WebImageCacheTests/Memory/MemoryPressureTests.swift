@@ -53,7 +53,7 @@ private final class FakePressureSource: MemoryPressureSource {
         withExtendedLifetime(registration) {}
     }
 
-    @Test func `Some pressure halves the cache, full pressure empties it but remembers what is shown`() async {
+    @Test func `Some pressure halves the cache, full pressure empties it but remembers displayed images`() async {
         let source = FakePressureSource()
         let monitor = MemoryPressureMonitor { source }
         let cache = makeCache(monitor)
@@ -74,7 +74,7 @@ private final class FakePressureSource: MemoryPressureSource {
         #expect(cache.image(forKey: "shown") === shown)
     }
 
-    @Test func `Nobody listens, nothing runs`() async {
+    @Test func `Without listeners no thread runs`() async {
         let opened = Lock(0)
         let monitor = MemoryPressureMonitor {
             opened.withLock { $0 += 1 }
@@ -91,7 +91,7 @@ private final class FakePressureSource: MemoryPressureSource {
         withExtendedLifetime(again) {}
     }
 
-    @Test func `Where there is nothing to listen to, it says so and starts no thread`() {
+    @Test func `Without a source of reports it says so and starts no thread`() {
         let monitor = MemoryPressureMonitor { nil }
         #expect(monitor.isAvailable)
         let cache = makeCache(monitor)
@@ -100,14 +100,14 @@ private final class FakePressureSource: MemoryPressureSource {
         #expect(cache.count == 1)
     }
 
-    @Test func `A listener that is gone is told no more`() async {
+    @Test func `A removed listener is not notified`() async {
         let source = FakePressureSource()
         let monitor = MemoryPressureMonitor { source }
         let calls = Lock(0)
         var registration: MemoryPressureMonitor.Registration? = monitor.register { _ in calls.withLock { $0 += 1 } }
         let other = monitor.register { _ in }
         await report(.some, source, monitor)
-        // Listeners are called in no order: this one may be told after the one that was waited for.
+        // Listeners are called in no order: this one may be called after the one that was waited for.
         await wait(while: calls.withLock({ $0 }) == 0)
         withExtendedLifetime(registration) {}
         registration = nil
@@ -128,7 +128,7 @@ private final class FakePressureSource: MemoryPressureSource {
         withExtendedLifetime(cache) {}
     }
 
-    @Test func `A plain file, a directory and nothing at all are no sources of reports`() {
+    @Test func `A plain file, a directory and a missing file are not sources of reports`() {
         let directory = TemporaryDirectory()
         let path = directory.path("memory")
         let text = Array("some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n".utf8)
@@ -142,7 +142,7 @@ private final class FakePressureSource: MemoryPressureSource {
     }
 
     @Test func `The kernel's file takes a trigger and can be stopped`() throws {
-        // Kernels without PSI have no such file; then there is nothing to look at.
+        // Kernels without PSI have no such file; then there is nothing to test.
         guard let source = PressureStallSource.open(path: "/proc/pressure/memory") else { return }
         source.stop()
         // The machine may really be short of memory just now.

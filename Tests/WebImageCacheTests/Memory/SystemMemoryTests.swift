@@ -20,7 +20,7 @@ import Testing
 
     private let meminfo = "MemTotal:       16384000 kB\nMemFree:         1000 kB\n"
 
-    @Test func `Without control groups it is the machine's memory`() throws {
+    @Test func `Without control groups the limit is the machine's memory`() throws {
         #expect(try memory(["proc/meminfo": meminfo]).usableBytes == 16_384_000 * 1024)
     }
 
@@ -38,7 +38,7 @@ import Testing
         #expect(memory.controlGroupPressurePath == directory.path("sys/fs/cgroup/user.slice/memory.pressure"))
     }
 
-    @Test func `Version 1 is read too, and its way of saying no limit`() throws {
+    @Test func `Control groups version 1 are read, too, with their value for no limit`() throws {
         let memory = try memory([
             "proc/meminfo": meminfo,
             "proc/self/cgroup": "9:cpu,cpuacct:/a\n4:hugetlb,memory:/docker/abc\n1:name=systemd:/\n0::/\n",
@@ -56,7 +56,7 @@ import Testing
         #expect(memory.usableBytes == 16_384_000 * 1024)
     }
 
-    @Test func `A group outside of the namespace does not lead astray`() throws {
+    @Test func `A group outside the namespace is ignored`() throws {
         let memory = try memory([
             "proc/meminfo": meminfo,
             "proc/self/cgroup": "0::/../../outside:odd\n",
@@ -69,7 +69,7 @@ import Testing
     @Test(arguments: [
         "", "nonsense", "0::", "::::\n0:\n\0", "MemTotal:\n", "MemTotal: 99999999999999999999 kB\n", "0\n",
     ])
-    func `Nonsense is no limit`(text: String) throws {
+    func `A malformed limit is ignored`(text: String) throws {
         let memory = try memory([
             "proc/meminfo": text, "proc/self/cgroup": text, "sys/fs/cgroup/memory.max": text,
         ])

@@ -6,9 +6,9 @@ import Testing
 
 @testable import WebImageCodecs
 
-/// How many frames are decoded for those that are asked for.
+/// The number of frames decoded per requested frame.
 @Suite(.tags(.addressSanitizer)) struct ComposedAnimationTests {
-    @Test func `Two who play it at different places decode each frame once`() throws {
+    @Test func `Two players at different places decode each frame once`() throws {
         let drawn = try DrawnAnimation(count: 64)
         for step in 0..<64 {
             _ = try drawn.animation.frame(at: step)
@@ -23,7 +23,7 @@ import Testing
         #expect(drawn.decoded.count <= 2 * 64)
     }
 
-    @Test(arguments: [1, 2, 3, 7]) func `Variants of it that lag behind decode each frame once`(lag: Int) throws {
+    @Test(arguments: [1, 2, 3, 7]) func `Variants that lag behind decode each frame once`(lag: Int) throws {
         let drawn = try DrawnAnimation(count: 200)
         let image = try AnimatedImage(provider: drawn.animation)
         let variants = try (0..<2).map { _ in
@@ -38,17 +38,17 @@ import Testing
         #expect(drawn.decoded.count <= 2 * 200)
     }
 
-    @Test func `Six at different places decode each frame once`() throws {
+    @Test func `Six players at different places decode each frame once`() throws {
         let drawn = try DrawnAnimation(count: 120)
         for player in 0..<6 { _ = try drawn.animation.frame(at: player * 20) }
         drawn.forget()
         for step in 1..<20 {
             for player in 0..<6 { _ = try drawn.animation.frame(at: player * 20 + step) }
         }
-        #expect(drawn.decoded.count <= 6 * 19, "fewer where one comes to where another has left a mark")
+        #expect(drawn.decoded.count <= 6 * 19, "fewer where one player finds another's keyframe")
     }
 
-    @Test(arguments: [100, 1000]) func `Backwards it takes a few decodes for each frame, whatever their number`(
+    @Test(arguments: [100, 1000]) func `Backwards each frame takes a few decodes, whatever the number of frames`(
         count: Int
     ) throws {
         let drawn = try DrawnAnimation(count: count)
@@ -59,7 +59,7 @@ import Testing
         #expect(drawn.decoded.count < 7 * count, "to and fro")
     }
 
-    @Test func `Two who play it backwards at different places do not undo each other's work`() throws {
+    @Test func `Two players running backwards at different places do not discard each other's keyframes`() throws {
         let drawn = try DrawnAnimation(count: 500)
         for step in 0..<500 {
             _ = try drawn.animation.frame(at: 499 - step)
@@ -68,7 +68,7 @@ import Testing
         #expect(drawn.decoded.count < 8 * 1000, "\(drawn.decoded.count) decodes")
     }
 
-    @Test func `A loop of which only a part is kept elsewhere goes on from a mark`() throws {
+    @Test func `A loop of which only a part is cached elsewhere resumes from a keyframe`() throws {
         let drawn = try DrawnAnimation(count: 100)
         for _ in 0..<10 {
             for index in 60..<100 { _ = try drawn.animation.frame(at: index) }
@@ -76,7 +76,7 @@ import Testing
         #expect(drawn.decoded.count <= 61 + 10 * 60, "\(drawn.decoded.count) decodes")
     }
 
-    @Test func `In whatever order frames are asked for, each is what it is in order`() throws {
+    @Test func `In any order of requests each frame equals the one in order`() throws {
         for seed in UInt64(0)..<60 {
             var random = SeededGenerator(seed: seed)
             let frames = (0..<40).map { _ in
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `A frame is made in parts, and what was done is not lost when another is asked for in between`() throws {
+    @Test func `A frame is composed in parts, and partial work is kept when another is requested in between`() throws {
         let drawn = try DrawnAnimation(count: 64)
         func advance(to index: Int, parts: Int) throws -> Image? {
             var left = parts
@@ -130,7 +130,7 @@ import Testing
         #expect(drawn.decoded == Array(20...40))
     }
 
-    @Test func `A damaged frame does not cost what is drawn before it`() throws {
+    @Test func `A damaged frame does not lose the frames drawn before it`() throws {
         let drawn = try DrawnAnimation(count: 64, bad: [50])
         for index in 0..<50 { _ = try drawn.animation.frame(at: index) }
         drawn.forget()
@@ -142,7 +142,7 @@ import Testing
         #expect(drawn.decoded.count == 14)
     }
 
-    @Test func `In order no other canvas is kept, and of frames that need none before them none is`() throws {
+    @Test func `In order no other canvas is kept, and independent frames keep none`() throws {
         let drawn = try DrawnAnimation(count: 20)
         for step in 0..<60 { _ = try drawn.animation.frame(at: step % 20) }
         #expect(drawn.animation.keptCanvasCount == 0)
@@ -152,8 +152,7 @@ import Testing
         #expect(independent.decoded == [5, 4, 19, 3, 7, 0] && independent.animation.keptCanvasCount == 0)
     }
 
-    @Test func `Canvases that are kept have a bound, big ones are not kept, and the limits of the decode count`() throws
-    {
+    @Test func `Keyframes are limited, big canvases are not kept, and the decode limits count`() throws {
         var generator = SeededGenerator(seed: 3)
         func most(_ size: (Int, Int), limit: Int = 1 << 30, restores: Bool = false) throws -> Int {
             var options = ImageDecodeOptions()
@@ -176,7 +175,7 @@ import Testing
         #expect(try most((8, 4), limit: 8 * 4 * 4 * 3) == 2)
     }
 
-    @Test func `While it plays the decoder lets go of all but what the next frame is drawn on`() throws {
+    @Test func `During playback the decoder keeps only the canvas that the next frame is drawn on`() throws {
         let drawn = try DrawnAnimation(count: 64)
         let image = try AnimatedImage(provider: drawn.animation)
         _ = try image.frame(at: 40)

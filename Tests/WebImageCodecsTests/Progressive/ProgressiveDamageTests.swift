@@ -15,7 +15,7 @@ import WebImageCodecs
     ]
 
     @Test(arguments: names)
-    func `That bytes are missing is an error only at the end, and the same as for one decode`(name: String) throws {
+    func `Missing bytes are an error only at the end, the same as for one decode`(name: String) throws {
         let data = try Fixtures.data(name)
         let coder = ProgressiveFixtures.coder(name)
         for part in 0..<16 {
@@ -59,8 +59,8 @@ import WebImageCodecs
         }
     }
 
-    /// Whether a preview has the size that the header and the options ask for, or is a whole number of times smaller, for about
-    /// 500 pixels.
+    /// Returns whether a preview has the size given by the header and the options, or is a whole number of times
+    /// smaller, for about 500 pixels.
     private static func isPreview(
         _ size: (width: Int, height: Int, properties: ImageProperties?),
         _ options: ImageDecodeOptions
@@ -78,7 +78,7 @@ import WebImageCodecs
     @Test(arguments: [
         "JPEG/baseline-420.jpg", "JPEG/progressive.jpg", "PNG/photo-rgb.png", "WebP/lossy.webp", "GIF/photo.gif",
     ])
-    func `A limit that the header exceeds is an error before the body comes`(name: String) throws {
+    func `A limit exceeded by the header is an error before the body arrives`(name: String) throws {
         let data = try Fixtures.data(name)
         let coder = ProgressiveFixtures.coder(name)
         for limit in ["maximumPixelCount", "maximumSideLength", "maximumDecodedByteCount"] {
@@ -93,13 +93,13 @@ import WebImageCodecs
                 try decoder.update(data.prefix(min(1000, data.count * 3 / 4)), isFinished: false)
             }
             #expect(error?.limit?.name == limit)
-            // Of no use any more.
+            // Not needed any more.
             #expect(throws: try #require(error)) { try decoder.update(data, isFinished: true) }
             #expect(try decoder.image(maximumPreviewPixelCount: 100) == nil)
         }
     }
 
-    @Test func `Scans over the limit are an error as soon as they begin`() throws {
+    @Test func `Scans above the limit are an error as soon as they begin`() throws {
         let data = try Fixtures.data("JPEG/many-scans.jpg")
         var options = ImageDecodeOptions()
         options.limits.maximumScanCount = 3
@@ -127,7 +127,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: ["PNG/photo-rgb.png", "GIF/photo.gif"])
-    func `A picture of which not all rows may be kept has no previews and comes at the end`(name: String) throws {
+    func `An image whose rows cannot all be kept has no previews and is decoded at the end`(name: String) throws {
         let data = try Fixtures.data(name)
         let coder = ProgressiveFixtures.coder(name)
         var options = ImageDecodeOptions()
@@ -142,7 +142,7 @@ import WebImageCodecs
         #expect((outcome.code == nil) == name.hasPrefix("PNG"))
     }
 
-    @Test func `Bytes that have gone are an error`() throws {
+    @Test func `Fewer bytes than before are an error`() throws {
         let data = try Fixtures.data("JPEG/baseline-420.jpg")
         let decoder = JPEGCoder().makeProgressiveDecoder(options: .init())
         try decoder.update(data.prefix(900), isFinished: false)

@@ -31,7 +31,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: ProgressiveFixtures.allKinds)
-    func `However a file is cut, the picture at the end is that of one decode`(name: String) throws {
+    func `For any division of a file the final image equals that of one decode`(name: String) throws {
         let data = try Fixtures.data(name)
         let coder = ProgressiveFixtures.coder(name)
         let expected = ProgressiveOutcome(whole: data, coder, .init())
@@ -52,7 +52,7 @@ import WebImageCodecs
         arguments: ProgressiveFixtures.allKinds,
         ["thumbnail", "fast", "stretch", "byte limit", "bgra", "half", "wide", "wide thumbnail", "first frame"]
     )
-    func `Every option holds as it does for one decode`(name: String, kind: String) throws {
+    func `Every option applies as in one decode`(name: String, kind: String) throws {
         let data = try Fixtures.data(name)
         let coder = ProgressiveFixtures.coder(name)
         let options = Self.options(kind)
@@ -75,7 +75,7 @@ import WebImageCodecs
         "GIF/interlaced-5.gif",
         "GIF/loop-netscape-forever.gif", "GIF/comment-and-text.gif",
     ])
-    func `A file may come byte by byte`(name: String) throws {
+    func `A file may arrive byte by byte`(name: String) throws {
         let data = try Fixtures.data(name)
         let coder = ProgressiveFixtures.coder(name)
         let expected = ProgressiveOutcome(whole: data, coder, .init())
@@ -84,7 +84,7 @@ import WebImageCodecs
         #expect(outcome.matches(expected))
     }
 
-    @Test func `The coders say of beginnings whether they take them`() throws {
+    @Test func `A coder tells from the first bytes whether it decodes incrementally`() throws {
         for name in ["JPEG/gray.jpg", "PNG/tiny-1x1.png", "WebP/lossy.webp", "GIF/photo.gif"] {
             let data = try Fixtures.data(name)
             let coder = ProgressiveFixtures.coder(name)
@@ -104,7 +104,7 @@ import WebImageCodecs
         }
     }
 
-    @Test func `The picture is the same object each time it is asked for, and further updates change nothing`() throws {
+    @Test func `The image is the same object at each request, and further updates change nothing`() throws {
         let data = try Fixtures.data("PNG/photo-rgb.png")
         let decoder = PNGCoder().makeProgressiveDecoder(options: .init())
         try decoder.update(data, isFinished: true)

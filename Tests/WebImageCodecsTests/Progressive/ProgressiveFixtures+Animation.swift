@@ -1,5 +1,5 @@
 extension ProgressiveFixtures {
-    /// Animations of all kinds of frames beside those of ``all``.
+    /// Animations with all kinds of frames, besides those of ``all``.
     static let animated =
         ["lossy-0", "lossy-1", "lossy-alpha-2", "lossy-alpha-3"].map { "Animation/webp-\($0).webp" }
         + ["rgba-1", "rgb-erased", "rgba16", "first-restored"].map { "Animation/apng-\($0).png" }

@@ -1,7 +1,7 @@
 import TestSupport
 import WebImageCodecs
 
-/// The fixtures that tests of progressive decoding go through.
+/// The fixtures of tests of progressive decoding.
 enum ProgressiveFixtures {
     static let jpeg = [
         "baseline-420", "baseline-422", "baseline-444", "gray", "cmyk", "cmyk-icc", "ycck", "icc-wide", "icc-gray",

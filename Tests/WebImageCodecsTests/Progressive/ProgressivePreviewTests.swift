@@ -5,7 +5,7 @@ import Testing
 import WebImageCodecs
 
 @Suite(.tags(.addressSanitizer)) struct ProgressivePreviewTests {
-    /// What is seen of a file after each so many bytes, without the end.
+    /// The previews of a file after each step of bytes, without the end.
     private func previews(
         _ name: String,
         every step: Int,
@@ -22,7 +22,7 @@ import WebImageCodecs
         return previews
     }
 
-    /// The finished picture in the layout of previews.
+    /// The finished image in the layout of previews.
     private func final(_ name: String, options: ImageDecodeOptions = .init()) throws -> Image {
         var options = options
         options.pixelFormat = .bgra8Premultiplied
@@ -33,7 +33,7 @@ import WebImageCodecs
         "JPEG/photo.jpg", "JPEG/icc-wide.jpg", "Options/photo-cmyk.jpg", "PNG/photo-rgb.png", "PNG/icc-wide.png",
         "PNG/photo-gray16.png", "WebP/lossy.webp", "GIF/table-full.gif",
     ])
-    func `Rows that have come are those of the picture, and below them it is transparent`(name: String) throws {
+    func `Received rows are those of the image, and transparent below`(name: String) throws {
         let final = try final(name)
         let previews = try previews(name, every: name.hasPrefix("WebP") ? 50 : 300)
         #expect(previews.count > 1)
@@ -55,13 +55,13 @@ import WebImageCodecs
     }
 
     @Test(arguments: ["PNG/photo-rgba.png", "WebP/lossy-alpha.webp"])
-    func `Of a picture with alpha, too, the rows that have come are those of the picture`(name: String) throws {
+    func `Received rows are those of the image also with alpha`(name: String) throws {
         let final = try final(name)
         let previews = try previews(name, every: 200)
         #expect(!previews.isEmpty)
         for preview in previews {
             let shown = (0..<final.pixelHeight).filter { !preview.hasRow($0, ofAlpha: 0) }
-            // The alpha of a WebP's last row may still be on its way.
+            // The alpha of a WebP's last row may not have arrived yet.
             let sure = name.hasPrefix("PNG") ? shown : shown.dropLast()
             #expect(sure.allSatisfy { preview.hasSameRow($0, as: final) })
         }
@@ -96,7 +96,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: ["Options/photo-progressive.jpg", "JPEG/many-scans.jpg", "PNG/photo-interlaced.png"])
-    func `A picture that comes in passes is seen as a whole early and becomes better`(name: String) throws {
+    func `An image in passes has an early preview of the whole that improves`(name: String) throws {
         let final = try final(name)
         let whole = try previews(name, every: 100).filter { $0.opaqueRowCount == final.pixelHeight }
         #expect(whole.count > 3)
@@ -114,7 +114,7 @@ import WebImageCodecs
         ("WebP/lossy.webp", 200),
         ("GIF/photo.gif", 300),
     ])
-    func `Big pictures have previews a whole number of times smaller`(name: String, pixels: Int) throws {
+    func `Big images have previews a whole number of times smaller`(name: String, pixels: Int) throws {
         let full = try final(name)
         let preview = try #require(try previews(name, every: 50, pixels: pixels).last)
         let (width, height) = (preview.pixelWidth, preview.pixelHeight)
@@ -122,7 +122,7 @@ import WebImageCodecs
         let factor = (full.pixelWidth + width - 1) / width
         #expect(width == (full.pixelWidth + factor - 1) / factor)
         #expect(height == (full.pixelHeight + factor - 1) / factor)
-        // No smaller than asked for.
+        // No smaller than requested.
         let bigger = factor - 1
         #expect(((full.pixelWidth + bigger - 1) / bigger) * ((full.pixelHeight + bigger - 1) / bigger) > pixels)
         let reduced = try Resampler.resize(full.bitmap, width: width, height: height, quality: .fast)
@@ -134,7 +134,7 @@ import WebImageCodecs
             let wanted = reduced.mutableRow(row).assumingMemoryBound(to: UInt8.self)
             for index in 0..<width * 4 { sum += abs(Int(found[index]) - Int(wanted[index])) }
         }
-        // Few pixels of each cell are looked at, and one that is shifted or of another place differs more.
+        // Few pixels of each cell are sampled, and a shifted or misplaced one differs more.
         #expect(Double(sum) / Double(max(seen.count, 1) * width * 4) < 16)
     }
 
@@ -150,7 +150,7 @@ import WebImageCodecs
         let count = preview.opaqueRowCount
         #expect(count > 3)
         var sum = 0
-        // The last rows are mixed with what is missing.
+        // The last rows are mixed with missing ones.
         for row in 0..<count - 3 {
             let found = preview.bitmap.mutableRow(row).assumingMemoryBound(to: UInt8.self)
             let wanted = final.bitmap.mutableRow(row).assumingMemoryBound(to: UInt8.self)
@@ -159,7 +159,7 @@ import WebImageCodecs
         #expect(Double(sum) / Double(max(count - 3, 1) * final.pixelWidth * 4) < 5)
     }
 
-    @Test func `Rows of an interlaced GIF are seen in their places`() throws {
+    @Test func `Rows of an interlaced GIF appear in their places`() throws {
         let final = try final("GIF/photo-interlaced.gif")
         let previews = try previews("GIF/photo-interlaced.gif", every: 500)
         let first = try #require(previews.first)
@@ -174,7 +174,7 @@ import WebImageCodecs
         }
     }
 
-    @Test func `A GIF moves as far as its frames have come`() throws {
+    @Test func `A GIF's preview is animated with the frames that have arrived`() throws {
         let name = "GIF/animated.gif"
         let data = try Fixtures.data(name)
         let whole = try GIFCoder().animation(of: data, options: .init())
@@ -211,7 +211,7 @@ import WebImageCodecs
         "WebP/animated.webp", "WebP/animated-offset.webp", "Animation/webp-lossy-1.webp",
         "Animation/webp-lossy-alpha-3.webp", "PNG/animated.png",
     ])
-    func `Of other animations the first frame is seen`(name: String) throws {
+    func `Previews of other animations show the first frame`(name: String) throws {
         let final = try final(name)
         let previews = try previews(name, every: 100)
         let preview = try #require(previews.last)
@@ -220,7 +220,7 @@ import WebImageCodecs
         #expect(previews.allSatisfy { $0.animation == nil && $0.metadata.isIncremental })
     }
 
-    @Test func `A picture that must be whole has no preview`() throws {
+    @Test func `An image that must be whole has no preview`() throws {
         #expect(try previews("JPEG/arithmetic.jpg", every: 200).isEmpty)
         #expect(try previews("PNG/animated-default-image.png", every: 200).isEmpty)
     }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import WebImageCodecs
 
-/// What is special about WebP while it arrives: frames in frames, alpha in chunks of its own, decoders that go back.
+/// Particularities of incremental WebP: frames in frames, alpha in separate chunks, decoders that go back.
 @Suite(.tags(.addressSanitizer)) struct ProgressiveWebPTests {
     private let coder = WebPCoder()
 
-    /// A picture that is many bytes: a wide gradient with noise, and soft edges in its alpha.
+    /// An image of many bytes: a wide gradient with noise, and soft edges in its alpha.
     private static func noise(hasAlpha: Bool) throws -> Image {
         var random = SeededGenerator(seed: 5)
         let bitmap = try Bitmap.make(180, 140) { x, y in
@@ -20,8 +20,8 @@ import Testing
         return Image(bitmap: bitmap)
     }
 
-    /// A file, and where what can be forgotten of it begins: headers are compared at the end, modes of blocks (partition 0) and alpha
-    /// are read as rows need them, the rest once.
+    /// A file, and the offset from which its bytes can be released: headers are compared at the end, modes of blocks
+    /// (partition 0) and alpha are read as rows need them, the rest once.
     private static func file(_ kind: String) throws -> (data: Data, start: Int) {
         var options = ImageEncodeOptions()
         options.compressionQuality = 0.95
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: ["lossy", "lossy-sharp", "lossy-alpha"])
-    func `A picture with a partition that nobody writes is the same however it comes`(name: String) throws {
+    func `An image with an unusual partition is the same for any division of the bytes`(name: String) throws {
         var data = try Fixtures.data("WebP/\(name).webp")
         let chunk = try #require(data.firstRange(of: Data("VP8 ".utf8))).upperBound + 4
         let tag = (0..<3).reduce(0) { $0 | Int(data[chunk + $1]) << (8 * $1) }
@@ -51,45 +51,45 @@ import Testing
     func `The decoder waits for eight bytes of the last partition, and no longer`(name: String) throws {
         let data = try Fixtures.data("WebP/\(name).webp")
         let chunk = try #require(data.firstRange(of: Data("VP8 ".utf8))).upperBound + 4
-        let picture = Array(data[chunk...])
-        let tag = Int(picture[0]) | Int(picture[1]) << 8 | Int(picture[2]) << 16
+        let image = Array(data[chunk...])
+        let tag = Int(image[0]) | Int(image[1]) << 8 | Int(image[2]) << 16
         let needed = 10 + tag >> 5 + 8
-        for count in [0, 9, 10, 12, needed - 9, needed - 8, needed, picture.count] {
-            let known = picture.prefix(count).withUnsafeBytes { VP8Partitions.neededByteCount($0) }
+        for count in [0, 9, 10, 12, needed - 9, needed - 8, needed, image.count] {
+            let known = image.prefix(count).withUnsafeBytes { VP8Partitions.neededByteCount($0) }
             #expect(known == (count >= needed - 8 ? needed : known), "\(count)")
             if count < 10 { #expect(known == nil) }
         }
-        // What is no key frame, and a header that its partition does not hold.
-        var odd = picture
+        // No key frame, and a header that its partition does not hold.
+        var odd = image
         odd[0] |= 1
         #expect(odd.withUnsafeBytes { VP8Partitions.neededByteCount($0) } == 0)
         (odd[0], odd[1], odd[2]) = (0x10, 0, 0)
         #expect(odd.withUnsafeBytes { VP8Partitions.neededByteCount($0) } == 0)
     }
 
-    @Test func `Several partitions are told by their sizes`() {
-        // A header of nothing but zeros is two bytes, of which the last two bits say how many partitions there are.
+    @Test func `Several partitions are reported by their sizes`() {
+        // A header of zeros is two bytes, of which the last two bits say how many partitions there are.
         for exponent in 0...3 {
-            var picture: [UInt8] = [0x10, 0x01, 0] + [0x9D, 1, 0x2A, 16, 0, 16, 0] + [0, UInt8(exponent)]
-            picture += [UInt8](repeating: 0, count: 6)
-            let (count, sizes) = (1 << exponent, picture.count)
-            for index in 1..<count { picture += [UInt8(index), 1, 0] }
+            var image: [UInt8] = [0x10, 0x01, 0] + [0x9D, 1, 0x2A, 16, 0, 16, 0] + [0, UInt8(exponent)]
+            image += [UInt8](repeating: 0, count: 6)
+            let (count, sizes) = (1 << exponent, image.count)
+            for index in 1..<count { image += [UInt8(index), 1, 0] }
             let expected = sizes + 3 * (count - 1) + (1..<count).reduce(0) { $0 + $1 + 256 } + 8
-            picture += [0]
-            #expect(picture.withUnsafeBytes { VP8Partitions.neededByteCount($0) } == expected, "\(exponent)")
+            image += [0]
+            #expect(image.withUnsafeBytes { VP8Partitions.neededByteCount($0) } == expected, "\(exponent)")
             if count > 1 {
-                let short = picture.prefix(sizes + 3 * (count - 1) - 1)
+                let short = image.prefix(sizes + 3 * (count - 1) - 1)
                 #expect(short.withUnsafeBytes { VP8Partitions.neededByteCount($0) } == nil)
             }
         }
     }
 
     @Test(arguments: ["lossy", "lossy with alpha", "lossless"])
-    func `What was read of WebP is not read again`(kind: String) throws {
+    func `WebP bytes are not read twice`(kind: String) throws {
         let (data, start) = try Self.file(kind)
         #expect((start > 64) == (kind != "lossless"))
         let expected = ProgressiveOutcome(whole: data, coder, .init())
-        // Of a lossless picture the decoder is given 32 rows at a time, and goes back by eight.
+        // Of a lossless image the decoder gets 32 rows at a time, and goes back by eight.
         let kept = kind == "lossless" ? data.count / 140 * (32 + 8 + 8) : 1024
         var overwritten = 0
         let outcome = ProgressiveOutcome(
@@ -125,13 +125,13 @@ import Testing
     @Test(arguments: [
         ("Animation/webp-lossy-0.webp", ["VP8 "]), ("Animation/webp-lossy-alpha-2.webp", ["ALPH", "VP8 "]),
     ])
-    func `Rows of a lossy first frame are seen before it is whole`(name: String, kinds: [String]) throws {
+    func `Rows of a lossy first frame are shown before it is whole`(name: String, kinds: [String]) throws {
         let data = try Fixtures.data(name)
         let found = try chunks(ofFirstFrame: data)
         #expect(found.map(\.kind) == kinds)
         let pixels = try #require(found.last).range
         let decoder = coder.makeProgressiveDecoder(options: .init())
-        // Before the pixels there is nothing to see, with all of the alpha.
+        // Before the pixels there is no preview, with all of the alpha.
         try decoder.update(data.prefix(pixels.lowerBound + 8), isFinished: false)
         #expect(try decoder.image(maximumPreviewPixelCount: .max) == nil)
         #expect(decoder.properties?.width == 40 && decoder.properties?.height == 36)

@@ -5,7 +5,7 @@ import Testing
 import WebImageCodecs
 
 @Suite(.tags(.addressSanitizer)) struct ProgressiveWorkTests {
-    /// Where the compressed pixels of a PNG lie: in the IDAT chunks.
+    /// The compressed pixels of a PNG: in the IDAT chunks.
     private static func pixels(ofPNG data: Data) -> [Range<Int>] {
         var ranges: [Range<Int>] = []
         var offset = 8
@@ -21,7 +21,7 @@ import WebImageCodecs
         "JPEG/photo.jpg", "Options/photo-progressive.jpg", "PNG/photo-rgb.png", "PNG/photo-rgba.png", "GIF/photo.gif",
         "GIF/photo-interlaced.gif",
     ])
-    func `What was read is not read again`(name: String) throws {
+    func `Bytes are not read twice`(name: String) throws {
         let data = try Fixtures.data(name)
         let coder = ProgressiveFixtures.coder(name)
         let expected = ProgressiveOutcome(whole: data, coder, .init())
@@ -46,7 +46,7 @@ import WebImageCodecs
         #expect(overwritten > data.count / 2)
     }
 
-    @Test func `Before a long preamble has passed nothing is known, and then all of the header`() throws {
+    @Test func `Before a long preamble has ended nothing is known, and then all of the header`() throws {
         let data = try Fixtures.data("JPEG/icc-long.jpg")
         var preamble = Data()
         for _ in 0..<5 { preamble += Data([0xFF, 0xE1, 0xFF, 0xFF]) + Data(repeating: 0, count: 0xFFFD) }
@@ -94,7 +94,7 @@ import WebImageCodecs
         #expect(image.isSame(as: try JPEGCoder().decode(data, options: .init())))
     }
 
-    @Test func `A colour profile behind the frame header is told when it is there`() throws {
+    @Test func `A colour profile after the frame header is reported once it has arrived`() throws {
         let data = try Fixtures.data("JPEG/icc-wide.jpg")
         let profile = try #require(data.firstRange(of: Data([0xFF, 0xE2]))).lowerBound
         let length = 2 + Int(data[profile + 2]) << 8 + Int(data[profile + 3])

@@ -39,7 +39,7 @@ import WebImageCodecs
         #expect(!result.hasAlpha)
     }
 
-    @Test func `Fit centres the whole picture between transparent bars`() throws {
+    @Test func `Fit centres the whole image between transparent bars`() throws {
         let result = try resized(try halves(40, 20), 20, 20, .aspectFit)
         #expect([result.pixelWidth, result.pixelHeight] == [20, 20])
         #expect(result.hasAlpha)
@@ -53,7 +53,7 @@ import WebImageCodecs
         #expect(try !resized(try halves(40, 20), 80, 40, .aspectFit).hasAlpha)
     }
 
-    @Test func `Cover fills the size and cuts off what hangs over`() throws {
+    @Test func `Cover fills the size and crops the rest`() throws {
         let result = try resized(try halves(40, 20), 20, 20, .aspectFill)
         #expect([result.pixelWidth, result.pixelHeight] == [20, 20])
         #expect(pixel(result, 1, 10) == [255, 0, 0, 255] && pixel(result, 18, 10) == [0, 0, 255, 255])
@@ -66,22 +66,22 @@ import WebImageCodecs
         #expect(result.scale == 2 && result.size == ImageSize(width: 10, height: 10))
     }
 
-    @Test func `The size is that of the upright picture`() throws {
+    @Test func `The size is that of the upright image`() throws {
         let result = try resized(try halves(40, 20, .right), 10, 20, .fill)
         #expect(result.orientation == .up)
         #expect([result.pixelWidth, result.pixelHeight] == [10, 20])
-        #expect(pixel(result, 5, 1) == [255, 0, 0, 255], "what was left is on top")
+        #expect(pixel(result, 5, 1) == [255, 0, 0, 255], "the left side is on top")
         #expect(pixel(result, 5, 18) == [0, 0, 255, 255])
     }
 
     @Test(arguments: [(0.0, 5.0), (5, -1), (.nan, 5), (.infinity, 5)])
-    func `What is no size is an error`(width: Double, height: Double) throws {
+    func `An invalid size is an error`(width: Double, height: Double) throws {
         let image = try halves(4, 4)
         let error = #expect(throws: WebImageError.self) { try resized(image, width, height, .fill) }
         #expect(error?.code == .transformFailed)
     }
 
-    @Test func `A size beyond the limits is refused before memory is asked for`() throws {
+    @Test func `A size above the limits is refused before memory is allocated`() throws {
         let image = try halves(4, 4)
         for (width, height) in [(1e300, 5.0), (70_000, 5), (60_000, 60_000)] {
             let error = #expect(throws: WebImageError.self) { try resized(image, width, height, .aspectFit) }
@@ -89,7 +89,7 @@ import WebImageCodecs
         }
     }
 
-    @Test func `The key names size and mode`() {
+    @Test func `The key contains size and mode`() {
         let transformer = ResizingTransformer(size: ImageSize(width: 100.5, height: 30), scaleMode: .aspectFill)
         #expect(transformer.transformerKey == "SDImageResizingTransformer({100.500000,30.000000},2)")
     }

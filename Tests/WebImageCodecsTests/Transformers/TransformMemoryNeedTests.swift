@@ -6,24 +6,24 @@ import WebImageCodecs
 
 @testable import WebImageModel
 
-/// What transformers say that they take; `MemoryNeedTests` holds it against what they take.
+/// The cost estimates of transformers; `MemoryNeedTests` compares them with the memory used.
 @Suite(.tags(.addressSanitizer)) struct TransformMemoryNeedTests {
     private let input = ImageExtent(width: 300, height: 200)
 
-    /// A transformer that tells nothing.
+    /// A transformer without an estimate.
     private struct Silent: ImageTransformer {
         let transformerKey = "Silent"
         func transform(_ image: Image) throws(WebImageError) -> Image { image }
     }
 
-    @Test func `A transformer that tells nothing makes as much as there was, by way of a copy`() {
+    @Test func `A transformer without an estimate counts as a copy of the image's size`() {
         let need = Silent().memoryNeed(of: input)
         #expect(need.output == input && need.totalByteCount == 2 * input.byteCount)
         let opaque = Silent().memoryNeed(of: ImageExtent(width: 300, height: 200, bytesPerPixel: 3))
         #expect(opaque.output.bytesPerPixel == 4)
     }
 
-    @Test func `What is made bigger needs what it becomes`() {
+    @Test func `Enlarging needs the size of the result`() {
         let bigger = ResizingTransformer(size: ImageSize(width: 3000, height: 2000), scaleMode: .fill)
         let need = bigger.memoryNeed(of: input)
         #expect(need.output.width == 3000 && need.output.height == 2000)
@@ -33,7 +33,7 @@ import WebImageCodecs
         #expect(bigger.memoryNeed(of: dense).output.width == 6000)
     }
 
-    @Test func `What the limits refuse needs nothing`() {
+    @Test func `A result refused by the limits needs nothing`() {
         var small = input
         small.limits.maximumPixelCount = 1_000_000
         let bigger = ResizingTransformer(size: ImageSize(width: 3000, height: 2000), scaleMode: .fill)
@@ -47,7 +47,7 @@ import WebImageCodecs
         #expect(none.memoryNeed(of: input).totalByteCount == 0)
     }
 
-    @Test func `A chain needs what its hungriest step does, with what the step before made`() {
+    @Test func `A chain needs the maximum of its steps, including the previous step's result`() {
         let big = ResizingTransformer(size: ImageSize(width: 3000, height: 2000), scaleMode: .fill)
         let crop = CroppingTransformer(rect: ImageRect(x: 0, y: 0, width: 10, height: 10))
         let flip = FlippingTransformer(horizontal: true, vertical: false)
@@ -58,7 +58,7 @@ import WebImageCodecs
         #expect(PipelineTransformer([]).memoryNeed(of: input).output == input)
     }
 
-    @Test func `Numbers that no picture has trap nowhere`() {
+    @Test func `Impossible numbers never trap`() {
         let numbers = [Int.min, -1, 0, 1, 7, 1 << 24, 1 << 40, .max]
         let transformers: [any ImageTransformer] = [
             ResizingTransformer(size: ImageSize(width: 1e300, height: 1e-300), scaleMode: .aspectFit),
@@ -90,7 +90,7 @@ import WebImageCodecs
         #expect(TransformMemoryNeed(output: input, workingByteCount: .max).totalByteCount < 1 << 50)
     }
 
-    @Test func `The extent of a decode is that of its picture`() throws {
+    @Test func `The extent of a decode is that of its image`() throws {
         let data = Data(PNGBomb.make(width: 300, height: 200))
         for (size, wide) in [(nil, false), (ImageSize(width: 90, height: 90), false), (nil, true)] {
             var options = ImageDecodeOptions()
@@ -106,12 +106,12 @@ import WebImageCodecs
         }
     }
 
-    @Test func `What is drawn in another size than it names counts as drawn`() throws {
+    @Test func `A document drawn in another size than its own counts as drawn`() throws {
         let data = Data(PNGBomb.make(width: 300, height: 200))
         var options = ImageDecodeOptions()
         let drawn = DecodeMemoryNeed(outputByteCount: AssemblyNeed.block(600 * 400 * 4), workingByteCount: 0)
         for limit in [50_000_000, 100] {
-            // A document that names more pixels than there may be can be drawn small.
+            // A document that names more pixels than allowed can be drawn small.
             options.limits.maximumPixelCount = limit
             let coder = SizeCoder(width: 300, height: 200)
             let extent = try coder.extent(of: data, options: options, need: drawn)
@@ -126,7 +126,7 @@ import WebImageCodecs
         #expect(opaque.width == 300 && opaque.height == 200 && opaque.bytesPerPixel == 4)
     }
 
-    /// Tells a size, whatever the limits are.
+    /// Returns a size, whatever the limits are.
     private struct SizeCoder: ImageCoder {
         let width: Int
         let height: Int
@@ -147,7 +147,7 @@ import WebImageCodecs
         }
     }
 
-    @Test func `Rows that wait to be filtered keep to the limits`() throws {
+    @Test func `Buffered rows for a filter obey the limits`() throws {
         let line = Image(bitmap: try Bitmap.allocate(width: 65_535, height: 1, pixelFormat: .rgb8))
         var options = ImageDecodeOptions()
         options.limits.maximumDecodedByteCount = 256 << 20
@@ -156,14 +156,14 @@ import WebImageCodecs
         let error = #expect(throws: WebImageError.self) { try square.transform(strict) }
         #expect(error?.code == .limitExceeded && error?.limit?.name == "maximumDecodedByteCount")
         #expect(square.memoryNeed(of: ImageExtent(strict)).totalByteCount == 0)
-        // Within the limits it says what it takes.
+        // Within the limits it returns its cost.
         #expect(square.memoryNeed(of: ImageExtent(line)).totalByteCount > 500 << 20)
         let wide = ResizingTransformer(size: ImageSize(width: 1500, height: 10), scaleMode: .fill)
         #expect(try wide.transform(strict).pixelHeight == 10)
     }
 
     @Test(arguments: [ImageOrientation.up, .right], [nil, ImageSize(width: 90, height: 90)] as [ImageSize?])
-    func `What a loader's picture becomes takes what its copies do`(orientation: ImageOrientation, size: ImageSize?)
+    func `Processing a loader's image takes what its copies take`(orientation: ImageOrientation, size: ImageSize?)
         throws
     {
         for from in [PixelFormat.rgb8, .bgra8Premultiplied, .rgbaHalfPremultiplied] {
@@ -189,7 +189,7 @@ import WebImageCodecs
         #expect(image.reductionNeed(by: refused).totalByteCount == 0)
     }
 
-    @Test func `Turned pictures count upright, with the copy that turning takes`() throws {
+    @Test func `Rotated images count upright, with the copy that rotation takes`() throws {
         let bitmap = try Bitmap.allocate(width: 300, height: 200, pixelFormat: .rgb8)
         let extent = ImageExtent(Image(bitmap: bitmap, orientation: .right))
         #expect(extent.width == 200 && extent.height == 300 && !extent.isUpright && extent.bytesPerPixel == 3)

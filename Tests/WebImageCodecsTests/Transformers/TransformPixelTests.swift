@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WebImageCodecs
 
-/// Pixels that transformers make, against those that other programs made of the same pictures.
+/// Pixels of transformers, compared with those that other programs made of the same images.
 @Suite(.tags(.addressSanitizer)) struct TransformPixelTests {
     static func image(_ name: String, scale: Double = 1) throws -> Image {
         Image(bitmap: try Fixtures.pixels("Transforms/\(name).pam").bitmap(), scale: scale)
@@ -39,7 +39,7 @@ import WebImageCodecs
     }
 
     @Test(arguments: ["photo", "clear"], [(17, 29), (60, 20), (100, 90), (13, 13)])
-    func `Cover shows the very middle, undistorted, wherever its edges lie`(source: String, size: (Int, Int)) throws {
+    func `Cover shows the exact middle, undistorted, wherever its edges lie`(source: String, size: (Int, Int)) throws {
         let (width, height) = size
         let transformer = ResizingTransformer(
             size: ImageSize(width: Double(width), height: Double(height)),
@@ -49,7 +49,7 @@ import WebImageCodecs
         #expect(found.maximum <= 2 && found.mean < 0.1, "\(found)")
     }
 
-    @Test func `Where nothing is scaled, cover keeps pixels as they are`() throws {
+    @Test func `Without scaling, cover keeps pixels unchanged`() throws {
         let image = try Self.image("photo")
         let result = try image.resized(to: ImageSize(width: 33, height: 30), scaleMode: .aspectFill)
         let cut = try image.cropped(to: ImageRect(x: 3, y: 0, width: 33, height: 30))
@@ -66,7 +66,7 @@ import WebImageCodecs
         #expect(try difference(BlurTransformer(radius: radius), source, "blur-\(name)").maximum == 0)
     }
 
-    @Test func `A blur of less than two pixels is one of two`() throws {
+    @Test func `A blur of less than two pixels equals one of two`() throws {
         for radius in [0.001, 1, 1.99] {
             #expect(try difference(BlurTransformer(radius: radius), "photo", "blur-2").maximum == 0)
         }
@@ -88,7 +88,7 @@ import WebImageCodecs
     ]
 
     @Test(arguments: matrices.map(\.0))
-    func `A colour matrix gives what its definition says, rounded`(name: String) throws {
+    func `A colour matrix gives the defined values, rounded`(name: String) throws {
         let matrix = try #require(Self.matrices.first { $0.0 == name }).1
         for source in ["photo", "clear"] {
             let found = try difference(ColorMatrixTransformer(matrix: matrix), source, "matrix-\(name)")
@@ -104,8 +104,8 @@ import WebImageCodecs
         }
     }
 
-    /// Where the picture's edges are is the library's own matter; inside, another program's bicubic filter must agree.
-    @Test func `Any angle: the inside is what libvips makes`() throws {
+    /// The position of the edges is the library's own; inside, another program's bicubic filter must agree.
+    @Test func `Any angle: the inside equals libvips'`() throws {
         let result = try Self.image("photo").rotated(by: 0.3, fitSize: false)
         let expected = try Fixtures.pixels("Transforms/photo-vips-0.3.pam")
         var (worst, sum, count) = (0, 0, 0)
@@ -175,7 +175,7 @@ import WebImageCodecs
     ]
 
     @Test(arguments: ImageBlendMode.allCases)
-    func `A tint in each mode is what cairo paints`(mode: ImageBlendMode) throws {
+    func `A tint in each mode equals cairo's`(mode: ImageBlendMode) throws {
         for source in ["small", "small-clear"] {
             for (label, color) in Self.fills {
                 let image = try Self.image(source)

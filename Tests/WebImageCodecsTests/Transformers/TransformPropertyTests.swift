@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebImageCodecs
 
-/// Rules that hold for every picture, tried on pictures of many sizes.
+/// Rules that hold for every image, tested with many sizes.
 @Suite(.tags(.addressSanitizer)) struct TransformPropertyTests {
     private static let sizes = [(1, 1), (1, 9), (9, 1), (2, 3), (3, 2), (4, 4), (5, 17), (31, 6)]
 
@@ -24,7 +24,7 @@ import Testing
         return Image(bitmap: bitmap)
     }
 
-    private static func forEachPicture(_ body: (Image) throws -> Void) throws {
+    private static func forEachImage(_ body: (Image) throws -> Void) throws {
         for (width, height) in sizes {
             for format in [PixelFormat.rgb8, .bgra8Premultiplied] { try body(picture(width, height, format)) }
         }
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `Two mirrors, and four quarter turns, change nothing`() throws {
-        try Self.forEachPicture { image in
+        try Self.forEachImage { image in
             let mirrored = try image.flipped(horizontally: true, vertically: false)
             #expect(isSame(try mirrored.flipped(horizontally: true, vertically: false), image))
             let both = try mirrored.flipped(horizontally: false, vertically: true)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `A turn with single precision's right angle is one`() throws {
+    @Test func `A turn by single precision's right angle is a quarter turn`() throws {
         let image = try Self.picture(31, 6, .rgb8)
         #expect(isSame(try image.rotated(by: Double(Float.pi / 2)), try image.rotated(by: .pi / 2)))
     }
@@ -61,7 +61,7 @@ import Testing
         #expect(isSame(twice, try image.cropped(to: ImageRect(x: 7, y: 7, width: 9, height: 6))))
     }
 
-    @Test func `A turned canvas holds the whole picture, to the last bit of its weight`() throws {
+    @Test func `A rotated canvas holds the whole image, to the last bit of its weight`() throws {
         for (width, height) in Self.sizes {
             let image = Image(bitmap: try Self.picture(width, height, .rgb8).bitmap.withAlpha())
             for angle in [0.1, 0.7, 1.2, 2.9, -0.4] {
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `An opaque picture turns as the same picture with alpha does, however small`() throws {
+    @Test func `An opaque image is rotated like the same image with alpha, however small`() throws {
         for width in 1...8 {
             for height in 1...8 {
                 let image = try Self.picture(width, height, .rgb8, seed: UInt64(width * 8 + height))
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `A picture of one colour keeps it through every turn and blur`() throws {
+    @Test func `An image of one colour keeps it through every rotation and blur`() throws {
         let bitmap = try Bitmap.allocate(width: 13, height: 11, pixelFormat: .rgb8)
         for y in 0..<11 {
             for x in 0..<13 {
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    /// The pixels of one pass over any picture by the definition, one box after the other.
+    /// The pixels of one pass over any image by the definition, one box after the other.
     private func boxed(_ pixels: [[UInt8]], _ width: Int, _ height: Int, _ reach: Int) -> [[UInt8]] {
         (0..<width * height).map { index in
             (0..<4).map { channel in
@@ -123,8 +123,8 @@ import Testing
         }
     }
 
-    @Test func `A blur is what the definition says, for pictures smaller than the box too`() throws {
-        try Self.forEachPicture { image in
+    @Test func `A blur matches the definition, for images smaller than the box too`() throws {
+        try Self.forEachImage { image in
             for radius in [2.0, 5] {
                 let reach = Image.boxReach(radius)
                 var expected = image.premultipliedPixels
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `The box of a radius has the side that the definition says`() {
+    @Test func `The box of a radius has the defined side`() {
         #expect(Image.boxReach(0.1) == 2 && Image.boxReach(2) == 2, "4.26 is 4, made 5")
         #expect(Image.boxReach(3) == 3, "6.14 is 6, made 7")
         #expect(Image.boxReach(50) == 47, "94.5 is 94, made 95")
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    /// One pass by sums of weights: how often each pixel is in a box that is bigger than the picture.
+    /// One pass by sums of weights: how often each pixel is in a box that is bigger than the image.
     private static func cornerMean(_ image: Image, _ reach: Int) -> [[UInt8]] {
         let (width, height) = (image.pixelWidth, image.pixelHeight)
         func times(_ position: Int, _ count: Int, at center: Int) -> Int {
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test func `Premultiplied colours never exceed alpha`() throws {
-        try Self.forEachPicture { image in
+        try Self.forEachImage { image in
             var results = [
                 try image.blurred(radius: 2), try image.rotated(by: 0.4), try image.roundedCorner(radius: 3),
                 try image.applying(.hueRotation(2)), try image.applying(.opacity(0.3)),
@@ -197,12 +197,12 @@ import Testing
         }
     }
 
-    @Test func `Matrices that change nothing change nothing`() throws {
+    @Test func `Identity matrices change nothing`() throws {
         let matrices: [ColorMatrix] = [
             .identity, .brightness(1), .contrast(1), .saturation(1), .hueRotation(0), .opacity(1), .sepia(amount: 0),
             .grayscale(amount: 0),
         ]
-        try Self.forEachPicture { image in
+        try Self.forEachImage { image in
             for matrix in matrices {
                 let result = try image.applying(matrix)
                 #expect(isSame(result, image))
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `A matrix after another is both in one`() throws {
+    @Test func `A matrix after another equals their product`() throws {
         let image = try Self.picture(31, 6, .rgb8)
         let one = try image.applying(.hueRotation(0.3).followed(by: .brightness(0.5)))
         let two = try image.applying(.hueRotation(0.3)).applying(.brightness(0.5))
@@ -222,7 +222,7 @@ import Testing
         #expect(ColorMatrix.inverted.followed(by: .inverted) == .identity)
     }
 
-    @Test func `Rounded corners cover what circles leave`() throws {
+    @Test func `Rounded corners cover the area outside the circles`() throws {
         let image = try Self.picture(31, 31, .rgb8)
         for radius in [1.0, 4.5, 15.5] {
             let covered = try image.roundedCorner(radius: radius).premultipliedPixels

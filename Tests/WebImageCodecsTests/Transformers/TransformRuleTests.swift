@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WebImageCodecs
 
-/// What effects refuse, what they leave alone, and in which units they count.
+/// The arguments that effects refuse, the cases without an effect, and the units.
 @Suite(.tags(.addressSanitizer)) struct TransformRuleTests {
     private func photo(scale: Double = 1) throws -> Image { try TransformPixelTests.image("photo", scale: scale) }
     private func clear() throws -> Image { try TransformPixelTests.image("clear") }
@@ -17,18 +17,18 @@ import WebImageCodecs
     }
 
     @Test(arguments: [(0.0, 5.0), (5, 0), (-3, 5), (.nan, 5), (5, .infinity)])
-    func `A rectangle without an inside is an error`(width: Double, height: Double) throws {
+    func `An empty rectangle is an error`(width: Double, height: Double) throws {
         let image = try photo()
         #expect(code { try image.cropped(to: ImageRect(x: 0, y: 0, width: width, height: height)) } == .transformFailed)
     }
 
     @Test(arguments: [(40.0, 0.0), (0, 30), (-10, 0), (0, -20), (1e300, 1), (.nan, 0)])
-    func `A rectangle outside the picture is an error`(x: Double, y: Double) throws {
+    func `A rectangle outside the image is an error`(x: Double, y: Double) throws {
         let image = try photo()
         #expect(code { try image.cropped(to: ImageRect(x: x, y: y, width: 10, height: 10)) } == .transformFailed)
     }
 
-    @Test func `A rectangle that hangs over is cut at the picture's edges`() throws {
+    @Test func `A rectangle that exceeds the image is cut at its edges`() throws {
         let image = try photo()
         let corner = try image.cropped(to: ImageRect(x: -5, y: -5, width: 15, height: 12))
         #expect([corner.pixelWidth, corner.pixelHeight] == [10, 7])
@@ -37,14 +37,14 @@ import WebImageCodecs
         #expect(all.premultipliedPixels == image.premultipliedPixels)
     }
 
-    @Test func `Pixels that a rectangle covers in part are taken whole`() throws {
+    @Test func `Pixels partly covered by a rectangle are taken whole`() throws {
         let result = try photo().cropped(to: ImageRect(x: 2.7, y: 3.2, width: 2, height: 0.5))
         #expect([result.pixelWidth, result.pixelHeight] == [3, 1], "2...4 and 3")
         let exact = try photo(scale: 3).cropped(to: ImageRect(x: 0.1, y: 0.1, width: 1.1, height: 0.9))
         #expect([exact.pixelWidth, exact.pixelHeight] == [4, 3], "0.3...3.6 and 0.3...3.0")
     }
 
-    @Test func `A part has memory of its own`() throws {
+    @Test func `A part has its own memory`() throws {
         let image = try photo()
         for part in [
             try image.cropped(to: ImageRect(x: 1, y: 1, width: 2, height: 2)),
@@ -55,7 +55,7 @@ import WebImageCodecs
         }
     }
 
-    @Test func `Numbers that are none are errors`() throws {
+    @Test func `NaN and infinity are errors`() throws {
         let image = try photo()
         for bad in [Double.nan, .infinity, -.infinity] {
             #expect(code { try image.blurred(radius: bad) } == .transformFailed)
@@ -66,7 +66,7 @@ import WebImageCodecs
         }
     }
 
-    @Test func `Enormous numbers are no trouble`() throws {
+    @Test func `Enormous numbers are handled`() throws {
         let image = try photo()
         #expect(try image.blurred(radius: 1e300).pixelWidth == 40)
         #expect(try image.rotated(by: 1e300, fitSize: false).pixelWidth == 40)
@@ -76,7 +76,7 @@ import WebImageCodecs
         #expect(code { try image.resized(to: ImageSize(width: 1e300, height: 1), scaleMode: .fill) } == .limitExceeded)
     }
 
-    @Test func `A blur of nothing and a tint of nothing are the very image`() throws {
+    @Test func `A blur or tint without effect returns the same image`() throws {
         let image = try photo()
         #expect(try image.blurred(radius: 0) === image && image.blurred(radius: -3) === image)
         #expect(try image.tinted(with: .clear) === image)
@@ -84,7 +84,7 @@ import WebImageCodecs
         #expect(try TintTransformer(color: .clear).transform(image) === image)
     }
 
-    @Test func `Opaque pictures stay opaque where the result is`() throws {
+    @Test func `Opaque images stay opaque if the result is`() throws {
         let image = try photo()
         let opaque: [Image] = [
             try image.cropped(to: ImageRect(x: 0, y: 0, width: 9, height: 9)),
@@ -106,7 +106,7 @@ import WebImageCodecs
         for (index, result) in others.enumerated() { #expect(result.hasAlpha, "\(index)") }
     }
 
-    @Test func `Points are pixels times the scale, which stays`() throws {
+    @Test func `Points are pixels times the scale, which is kept`() throws {
         let image = try photo(scale: 2)
         let cropped = try image.cropped(to: ImageRect(x: 3, y: 2, width: 5, height: 4))
         #expect([cropped.pixelWidth, cropped.pixelHeight] == [10, 8] && cropped.scale == 2)
@@ -119,7 +119,7 @@ import WebImageCodecs
         #expect(try image.rotated(by: 1).scale == 2 && image.tinted(with: .black).scale == 2)
     }
 
-    @Test func `Effects are those of the upright picture`() throws {
+    @Test func `Effects apply to the upright image`() throws {
         let pixels = try photo()
         for orientation in ImageOrientation.allCases {
             let stored = Image(bitmap: pixels.bitmap, orientation: orientation)
@@ -133,10 +133,10 @@ import WebImageCodecs
         }
     }
 
-    @Test func `Half floats stay what they are where pixels only move, and become 8 bits for other effects`() throws {
+    @Test func `Half floats are kept if pixels only move, and become 8 bits for other effects`() throws {
         for picture in [try photo(), try clear()] {
             let wide = Image(bitmap: try picture.bitmap.converted(to: .rgbaHalfPremultiplied))
-            // There and back is not always the same byte.
+            // A round trip is not always the same byte.
             let source = Image(bitmap: try wide.bitmap.with8Bits(of: wide.metadata))
             let moves: [(Image) throws -> Image] = [
                 { try $0.cropped(to: ImageRect(x: 3, y: 2, width: 9, height: 8)) },
@@ -163,7 +163,7 @@ import WebImageCodecs
         }
     }
 
-    @Test func `What became 8 bits is no longer of high dynamic range`() throws {
+    @Test func `A result of 8 bits is not marked as high dynamic range`() throws {
         var metadata = ImageMetadata()
         metadata.isHighDynamicRange = true
         let wide = Image(bitmap: try photo().bitmap.converted(to: .rgbaHalfPremultiplied), metadata: metadata)
@@ -184,13 +184,13 @@ import WebImageCodecs
         )
     }
 
-    @Test func `A clear border line is as good as none`() throws {
+    @Test func `A transparent border draws nothing`() throws {
         let without = try clear().roundedCorner(radius: 6, borderWidth: 3)
         let with = try clear().roundedCorner(radius: 6, borderWidth: 3, borderColor: .clear)
         #expect(without.premultipliedPixels == with.premultipliedPixels)
     }
 
-    @Test func `Results keep to the limits that the picture was decoded within`() throws {
+    @Test func `Results obey the limits of the decode`() throws {
         var options = ImageDecodeOptions()
         options.limits.maximumSideLength = 45
         let image = Image(bitmap: try photo().bitmap, decodeOptions: options)
@@ -207,7 +207,7 @@ import WebImageCodecs
         ] { #expect(result == .limitExceeded) }
     }
 
-    @Test func `What belongs to the picture goes along, unless the transformer says otherwise`() throws {
+    @Test func `The image's metadata is kept, unless the transformer says otherwise`() throws {
         var metadata = ImageMetadata()
         metadata.format = .webp
         metadata.frameCount = 7
@@ -232,17 +232,17 @@ import WebImageCodecs
         #expect(!PipelineTransformer(all).preservesImageMetadata)
     }
 
-    @Test func `What an effect brings into the range of sRGB does not say that it goes beyond`() throws {
+    @Test func `A result clamped to sRGB is not marked as extended`() throws {
         var metadata = ImageMetadata()
         metadata.isHighDynamicRange = true
         let image = Image(bitmap: try photo().bitmap.converted(to: .rgbaHalfPremultiplied), metadata: metadata)
         let chain = PipelineTransformer([FlippingTransformer(horizontal: true, vertical: false)])
-        #expect(try chain.transform(image).metadata.isHighDynamicRange, "pixels that only move stay what they are")
+        #expect(try chain.transform(image).metadata.isHighDynamicRange, "pixels that only move are unchanged")
         let blurred = try PipelineTransformer([BlurTransformer(radius: 3)]).transform(image)
         #expect(blurred.bitmap.pixelFormat != .rgbaHalfPremultiplied && !blurred.metadata.isHighDynamicRange)
     }
 
-    @Test func `A step that keeps nothing of the picture keeps its limits`() throws {
+    @Test func `A step that keeps no metadata keeps the limits`() throws {
         var options = ImageDecodeOptions()
         options.limits.maximumPixelCount = 10_000
         options.scaleFactor = 2
@@ -256,7 +256,7 @@ import WebImageCodecs
         #expect(try blur.transform(image).decodeOptions?.scaleFactor == 1)
     }
 
-    @Test func `An error of one ends the chain`() throws {
+    @Test func `An error of one step ends the chain`() throws {
         let image = try photo()
         let chain = PipelineTransformer([
             BlurTransformer(radius: 1), CroppingTransformer(rect: ImageRect(x: 900, y: 0, width: 1, height: 1)),
@@ -268,7 +268,7 @@ import WebImageCodecs
         #expect(code { try chain.transform(image) } == .transformFailed)
     }
 
-    @Test func `A closure gets the image, and its error is told`() throws {
+    @Test func `A closure gets the image, and its error is reported`() throws {
         let image = try photo()
         let filter = FilterTransformer(name: "twice") { (image) throws(WebImageError) in
             guard image.pixelWidth > 30 else { throw WebImageError(.outOfMemory, "too small") }

@@ -2,7 +2,7 @@ import ModelTestSupport
 import Testing
 import WebImageCodecs
 
-/// Keys must stay what they are: they name files in caches.
+/// Keys must not change: they name files in caches.
 @Suite(.tags(.addressSanitizer)) struct TransformerKeyTests {
     private let red = ImageColor(red: 1, green: 0, blue: 0)
 

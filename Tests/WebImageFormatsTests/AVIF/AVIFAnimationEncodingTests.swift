@@ -7,12 +7,12 @@ import WebImage
 @testable import WebImageAVIF
 @testable import WebImageHTTP
 
-/// What is written is read back by our decoder, which is tested against avifdec.
+/// Output is read back by our decoder, which is tested against avifdec.
 @Suite(.tags(.addressSanitizer)) struct AVIFAnimationEncodingTests {
     private let files = FormatFixture(coder: AVIFCoder(), folder: "AVIF", ending: "avif")
 
     @Test(arguments: ["webp/webp-0", "gif/random-0", "webp/webp-soft-4"])
-    func `Every frame of a sequence comes back without loss, and its time and the loops with it`(name: String) throws {
+    func `Every frame of a lossless sequence is read back, with its duration and the loop count`(name: String) throws {
         try files.checkAnimationRoundTrip(name)
     }
 
@@ -43,8 +43,8 @@ import WebImage
                 let (high, low) = (try #require(bytes.bigEndian32(start)), try #require(bytes.bigEndian32(start + 4)))
                 return UInt64(high) << 32 | UInt64(low)
             }
-            // Not inside of #require: after that macro held a call with a closure, swift-testing of Swift 6.3 lets the next filter
-            // of such an array find nothing.
+            // Not inside #require: after that macro with a call with a closure, swift-testing of Swift 6.3 lets the
+            // next filter of such an array find nothing.
             let found = ISOBox.boxes(in: bytes, 0..<raw.count).first { $0.type == fourCC("moov") }
             let movie = try #require(found)
             var times = Times(movie: try long(movie.child("mvhd", in: bytes), 24))
@@ -56,7 +56,7 @@ import WebImage
         }
     }
 
-    @Test func `A sequence that plays three times says so in all its tracks, and is else the same`() throws {
+    @Test func `A sequence that plays three times says so in all its tracks, and is otherwise the same`() throws {
         let (endless, thrice) = (try sequence(loops: 0), try sequence(loops: 3))
         let endlessTimes = try times(endless)
         // As libavif has it since 1.0, and before.
@@ -71,11 +71,11 @@ import WebImage
         for index in 0..<3 {
             #expect(try one.frame(at: index).bitmap.components == other.frame(at: index).bitmap.components)
         }
-        // The picture that is not part of the sequence is where its box says as well.
+        // The image outside the sequence is where its box says as well.
         #expect(try coder.decode(thrice, options: .init()).bitmap.components == one.frame(at: 0).bitmap.components)
     }
 
-    @Test func `Noise that the encoder cannot hold as differences is stored frame by frame`() throws {
+    @Test func `Noise that the encoder cannot store as differences is stored frame by frame`() throws {
         var random = SeededGenerator(seed: 3)
         let frames = try (0..<32).map { _ in
             let bitmap = try Bitmap.make(80, 62) { _, _ in
@@ -94,7 +94,7 @@ import WebImage
         }
     }
 
-    @Test func `What was set can be set anew`() throws {
+    @Test func `A loop count can be set again`() throws {
         let thrice = try sequence(loops: 3)
         for loops in [1, 7, Int(UInt32.max)] {
             let changed = try AVIFLoops.set(loops, in: thrice)
@@ -105,7 +105,7 @@ import WebImage
         }
     }
 
-    @Test func `Files that are not as expected are an error`() throws {
+    @Test func `Unexpected files are an error`() throws {
         let endless = try sequence(loops: 0)
         for count in stride(from: 0, to: endless.count, by: 97) where count < 1000 {
             #expect(throws: WebImageError.self) { try AVIFLoops.set(2, in: endless.prefix(count)) }

@@ -25,7 +25,7 @@ import WebImage
 
     @Test func `All fixtures of AVIF were found`() { #expect(Self.stills.count == 37) }
 
-    @Test func `Headers of AVIF tell alpha, bits, profile, crop and orientation`() throws {
+    @Test func `Headers of AVIF report alpha, bits, profile, crop and orientation`() throws {
         #expect(try !files.properties("420").hasAlpha)
         #expect(try files.properties("alpha").hasAlpha)
         #expect(try files.properties("10bit-420").bitsPerComponent == 10)
@@ -41,11 +41,11 @@ import WebImage
         #expect(try files.properties("turn-2-1").orientation == .downMirrored)
     }
 
-    @Test func `The alphas of tiles are the alpha of the picture`() throws {
+    @Test func `The alpha of tiles is the alpha of the image`() throws {
         let data = try Fixtures.data("AVIF/grid-of-alphas.avif")
         #expect(try files.properties("grid-of-alphas").hasAlpha)
         #expect(try files.difference(files.decode("grid-of-alphas"), "grid-of-alphas").maximum <= 2)
-        // However the file is cut or damaged, there is an answer.
+        // For any truncation or damage there is a result.
         for part in DamagedFiles.truncations(of: data) {
             #expect(DamagedFiles.complaint(of: AVIFCoder(), about: part) == nil)
         }
@@ -54,7 +54,7 @@ import WebImage
         }
     }
 
-    @Test func `A track of depths is no alpha`() throws {
+    @Test func `A depth track is not used as alpha`() throws {
         var data = try Fixtures.data("AVIF/sequence-alpha.avif")
         // Names of one length.
         let alpha = Array("systems:auxiliary:alpha".utf8)
@@ -81,11 +81,12 @@ import WebImage
         }
     }
 
-    @Test func `A file whose list of pictures has no end decodes`() throws {
+    @Test func `A file whose item list has no end is decoded`() throws {
         let data = try Fixtures.data("AVIF/420.avif")
         let boxes = data.withUnsafeBytes { bytes in ISOBox.boxes(in: ByteReader(bytes), 0..<bytes.count) }
         let meta = try #require(boxes.first { $0.type == fourCC("meta") })
-        // A copy of the list behind all else, in place of the first, with no length: what it says of places in the file holds on.
+        // A copy of the list at the end of the file, in place of the first, without a length: offsets in the file stay
+        // correct.
         var open = data
         open.replaceSubrange(meta.content.lowerBound - 4..<meta.content.lowerBound, with: "free".utf8)
         open += [0, 0, 0, 0] + Data("meta".utf8) + data[meta.content]
@@ -93,7 +94,7 @@ import WebImage
         #expect(try files.difference(image, "420").maximum <= 2)
     }
 
-    @Test func `Headers of AVIF sequences tell frames, durations and loops`() throws {
+    @Test func `Headers of AVIF sequences report frames, durations and loops`() throws {
         let sequence = try files.properties("sequence")
         #expect(sequence.frameCount == 7)
         #expect(sequence.frameDurations == [0.07, 0.1, 0.9, 0.1, 0.04, 0.12, 1])
@@ -108,14 +109,14 @@ import WebImage
         try files.checkFrames("sequence-alpha", count: 3, most: 2, mean: 0.5)
     }
 
-    @Test func `Frames of AVIF sequences keep the decode options`() throws {
+    @Test func `Frames of AVIF sequences obey the decode options`() throws {
         try files.checkAnimationOptions("sequence", count: 7)
         let still = try files.animation("alpha")
         #expect(still.frameCount == 1 && still.duration(at: 0) == 0)
         #expect(try still.frame(at: 0).bitmap.components == files.decode("alpha").bitmap.components)
     }
 
-    @Test func `Frames of AVIF sequences may be asked for from several threads`() async throws {
+    @Test func `Frames of AVIF sequences may be requested from several threads`() async throws {
         try await files.checkConcurrency("sequence", count: 7)
     }
 
@@ -129,13 +130,13 @@ import WebImage
         #expect(try ignored.bitmap.components != (files.decode("icc-wide")).bitmap.components)
     }
 
-    @Test func `What libavif decodes into is within the limit too`() throws {
+    @Test func `The memory that libavif decodes into is within the limit too`() throws {
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = ImageSize(width: 4, height: 4)
-        // Half as many bytes of chroma as of luma; of 10 bits with alpha four planes of two bytes.
+        // Half as many bytes of chroma as of luma; with 10 bits and alpha four planes of two bytes.
         for (name, bytesPerTwoPixels) in [("420", 3), ("444", 6), ("alpha-10bit", 16)] {
             let size = try files.properties(name)
-            // And what dav1d knows of blocks.
+            // And dav1d's block data.
             let blocks = size.width * size.height * 3 / 4
             options.limits.maximumDecodedByteCount = size.width * size.height * bytesPerTwoPixels / 2 + blocks
             #expect(try files.error(files.data(name), options) == nil)
@@ -145,14 +146,14 @@ import WebImage
     }
 
     @Test(arguments: ["tall-420", "tall-alpha"])
-    func `Rows made in bands are those made at once`(name: String) throws {
+    func `Rows made in bands equal those made at once`(name: String) throws {
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = ImageSize(width: 29, height: 149)
         options.preserveAspectRatio = false
         let whole = try files.decode(name)
         let resized = try Resampler.resize(whole.bitmap, width: 29, height: 149)
         #expect(try files.decode(name, options).bitmap.components == resized.components)
-        // With alpha all rows are made at once, without in bands: their colours agree where nothing is transparent.
+        // With alpha all rows are made at once, without it in bands: their colours agree where nothing is transparent.
         #expect(whole.pixelHeight == 150)
     }
 

@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageHEIF
 @testable import WebImageJPEGXL
 
-/// More than 8 bits and more than white, against the definition as numpy computes it.
+/// High bit depth and high dynamic range, against the definition as numpy computes it.
 @Suite(.tags(.addressSanitizer)) struct HDRTests {
     private static let manager = ImageCodersManager(coders: [PNGCoder(), AVIFCoder(), HEIFCoder(), JPEGXLCoder()])
     private static let files = [
@@ -55,7 +55,9 @@ import WebImage
     }
 
     @Test(arguments: files)
-    func `By default wide pictures are 8 bits, tone-mapped if their range is high`(file: String) throws {
+    func `By default high bit depth images are decoded to 8 bits, tone-mapped if their range is high`(file: String)
+        throws
+    {
         let image = try decode(file)
         let found = try PixelDifference(image.bitmap, Fixtures.pixels("HDR/\(Self.stem(file)).pam"))
         #expect(found.maximum <= 1 && found.mean <= 0.2, "\(file): \(found)")
@@ -73,7 +75,7 @@ import WebImage
         #expect(found.count == expected.count)
         for (pixel, wanted) in zip(found, expected) {
             for channel in 0..<4 {
-                // A step of half floats or two, and what the decoders' own rounding makes of steep curves.
+                // A step of half floats or two, and the decoders' own rounding on steep curves.
                 let tolerance = 0.002 + 0.003 * abs(wanted[channel])
                 #expect(abs(pixel[channel] - wanted[channel]) <= tolerance, "\(file): \(pixel) and not \(wanted)")
             }
@@ -81,7 +83,7 @@ import WebImage
     }
 
     @Test(arguments: files)
-    func `Headers tell bits and range`(file: String) throws {
+    func `Headers report bits and range`(file: String) throws {
         let properties = try Self.manager.properties(of: Fixtures.data("HDR/\(file)"), limits: ImageLimits())
         #expect(properties.isHighDynamicRange == Self.isHDR(file))
         #expect(properties.bitsPerComponent > 8)
@@ -96,7 +98,7 @@ import WebImage
     }
 
     @Test(arguments: files)
-    func `Half floats become the 8 bits that are decoded by default`(file: String) throws {
+    func `Half floats convert to the 8 bits that are decoded by default`(file: String) throws {
         let image = try wide(file)
         let narrow = try image.bitmap.converted(
             to: .bgra8Premultiplied,
@@ -106,7 +108,7 @@ import WebImage
         for (found, wanted) in zip(narrow.components, expected.components) {
             for channel in 0..<4 { #expect(abs(Int(found[channel]) - Int(wanted[channel])) <= 1, "\(file)") }
         }
-        // So do encoders.
+        // Encoders do the same.
         let png = try PNGCoder().encode(image, to: .png, options: ImageEncodeOptions())
         let copy = try PNGCoder().decode(png, options: ImageDecodeOptions())
         #expect(copy.hasAlpha == (try decode(file).hasAlpha))
@@ -122,7 +124,7 @@ import WebImage
         #expect([shown.pixelWidth, shown.pixelHeight] == [image.pixelWidth, image.pixelHeight])
     }
 
-    @Test func `Thumbnails of half floats are those of 8 bits as far as those go`() throws {
+    @Test func `Thumbnails of half floats match those of 8 bits within their range`() throws {
         for quality in [ImageDecodeOptions.ScalingQuality.high, .fast] {
             let thumbnail = try wide("png16-rgba.png") {
                 $0.thumbnailPixelSize = ImageSize(width: 9, height: 9)
@@ -137,7 +139,7 @@ import WebImage
             for (found, wanted) in zip(narrow.components, expected.bitmap.components) {
                 for channel in 0..<4 { #expect(abs(Int(found[channel]) - Int(wanted[channel])) <= 2) }
             }
-            // Resizing what was decoded is the same as decoding it smaller.
+            // Resizing a decoded image equals decoding it smaller.
             let resized = try Resampler.resize(wide("png16-rgba.png").bitmap, width: 9, height: 7, quality: quality)
             for (found, wanted) in zip(components(resized), components(thumbnail.bitmap)) {
                 for channel in 0..<4 { #expect(abs(found[channel] - wanted[channel]) < 0.003) }
@@ -145,7 +147,7 @@ import WebImage
         }
     }
 
-    @Test func `A pixel format of 8 bits goes before the wish for a high range`() throws {
+    @Test func `A pixel format of 8 bits overrides the request for a high range`() throws {
         let image = try wide("pq-bt2020.avif") { $0.pixelFormat = .bgra8Premultiplied }
         #expect(image.bitmap.pixelFormat == .bgra8Premultiplied && !image.metadata.isHighDynamicRange)
         #expect(try wide("pq-bt2020.avif") { $0.pixelFormat = .rgbaHalfPremultiplied }.metadata.isHighDynamicRange)
@@ -160,12 +162,12 @@ import WebImage
     }
 
     @Test(arguments: ImageOrientation.allCases)
-    func `Half floats are turned upright`(orientation: ImageOrientation) throws {
+    func `Half floats are rotated upright`(orientation: ImageOrientation) throws {
         let image = try wide("png16-rgb.png")
         let turned = try image.bitmap.upright(from: orientation)
         let expected = try image.bitmap.converted(to: .bgra8Premultiplied).upright(from: orientation)
         #expect(try turned.converted(to: .bgra8Premultiplied).components == expected.components)
-        // The same when it is the decoder that turns.
+        // The same when the decoder rotates.
         let rows = FloatRows(image.bitmap)
         var properties = ImageProperties(format: .png, width: image.pixelWidth, height: image.pixelHeight)
         properties.orientation = orientation
@@ -189,7 +191,7 @@ import WebImage
         #expect(try image.bitmap.withAlpha().pixelFormat == .rgbaHalfPremultiplied)
     }
 
-    @Test func `A ThumbHash of half floats is that of the 8 bits`() throws {
+    @Test func `A ThumbHash of half floats equals that of the 8 bits`() throws {
         for file in ["pq-bt2020.avif", "png16-rgb.png"] {
             #expect(try ThumbHash(wide(file)).hasAlpha == ThumbHash(decode(file)).hasAlpha)
             let (found, wanted) = (try ThumbHash(wide(file)).averageColor, try ThumbHash(decode(file)).averageColor)
@@ -197,7 +199,7 @@ import WebImage
         }
     }
 
-    @Test func `What is reduced from half floats without the wish for them has 8 bits`() throws {
+    @Test func `Half floats reduced without a request for them become 8 bits`() throws {
         let image = try wide("pq-bt2020.avif")
         let reduced = try image.reduced(by: ImageDecodeOptions())
         #expect(reduced.bitmap.pixelFormat == .rgb8 && !reduced.metadata.isHighDynamicRange)

@@ -21,7 +21,7 @@ import WebImage
         }
     }
 
-    @Test func `Every half float comes back`() {
+    @Test func `Every half float is converted back`() {
         let all = (0..<UInt16.max).filter { $0 & 0x7C00 != 0x7C00 }
         var floats = [Float](repeating: 0, count: all.count)
         cpixels_halves_to_floats(all, &floats, all.count)
@@ -36,12 +36,12 @@ import WebImage
         var levels = [UInt8](repeating: 0, count: 1024)
         cpixels_shorts_to_levels(values, &levels, 1024, 1023)
         for value in 0...1023 { #expect(Int(levels[value]) == Int((Double(value) * 255 / 1023).rounded())) }
-        // What is above the most there is counts as that.
+        // Values above the maximum count as the maximum.
         cpixels_shorts_to_levels([5000], &levels, 1, 1023)
         #expect(levels[0] == 255)
     }
 
-    @Test func `Numbers that are none do no harm`() throws {
+    @Test func `NaN does no harm`() throws {
         let color = SourceColor(primaries: 9, transferCharacteristics: 18)
         let converter = HighBitDepthConverter(color: color, profile: nil, limit: 0)
         var pixels: [Float] = [.nan, .infinity, -.infinity, .nan, -5, 1e30, 0.5, 2]
@@ -75,7 +75,7 @@ import WebImage
         }
     }
 
-    @Test func `A plain colour of half floats stays itself at every size`() throws {
+    @Test func `A plain colour of half floats is unchanged at every size`() throws {
         let source = try Bitmap.allocate(width: 33, height: 21, pixelFormat: .rgbaHalfPremultiplied)
         // One half in every component.
         for y in 0..<21 {
@@ -94,7 +94,7 @@ import WebImage
         }
     }
 
-    @Test func `What loses its alpha is put on the background`() throws {
+    @Test func `Dropping alpha composes with the background`() throws {
         let bitmap = try Bitmap.allocate(width: 1, height: 1, pixelFormat: .bgra8Premultiplied)
         bitmap.mutableRow(0).storeBytes(of: 0x8000_0000, as: UInt32.self)
         #expect(try bitmap.converted(to: .rgb8).components == [[127, 127, 127, 255]])
@@ -102,7 +102,7 @@ import WebImage
         #expect(try bitmap.converted(to: .rgb8, background: red).components == [[127, 0, 0, 255]])
     }
 
-    @Test func `White stays white and tone mapping never makes brighter`() {
+    @Test func `White stays white and tone mapping never brightens`() {
         let tables = LightTables.shared.tables
         var last: UInt8 = 0
         for step in 0...2000 {
@@ -129,7 +129,7 @@ import WebImage
         #expect(SourceColor(primaries: 9, transferCharacteristics: 16).makeProfile() == nil)
         let p3 = SourceColor(primaries: 12, transferCharacteristics: 13)
         #expect(p3.makeProfile() != nil && !p3.isHighDynamicRange)
-        // Light of the source's white is light of sRGB's, whatever white that is.
+        // The source's white maps to sRGB's white, whatever its white point.
         for primaries in [4, 5, 6, 8, 9, 11, 12, 22] {
             let matrix = SourceColor(primaries: primaries, transferCharacteristics: 8).matrixToSRGB
             for row in 0..<3 {

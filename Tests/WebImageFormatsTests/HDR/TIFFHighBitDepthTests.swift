@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageTIFF
 
-/// TIFF of more than 8 bits and of more than white, against numpy.
+/// TIFF of high bit depth and high dynamic range, against numpy.
 @Suite(.tags(.addressSanitizer)) struct TIFFHighBitDepthTests {
     private static let files = Fixtures.names(in: "TIFF", ending: "half")
     private static let bright = ["rgb-float16", "rgb-float32", "rgb-float64", "logl", "logluv"]
@@ -21,7 +21,7 @@ import WebImage
     @Test func `All fixtures were found`() { #expect(Self.files.count == 14) }
 
     @Test(arguments: files)
-    func `Half floats are what the samples say`(name: String) throws {
+    func `Half floats match the samples`(name: String) throws {
         let image = try decode(name) { $0.decodeToHDR = true }
         #expect(image.bitmap.pixelFormat == .rgbaHalfPremultiplied)
         #expect(image.metadata.isHighDynamicRange == Self.bright.contains(name))
@@ -40,7 +40,7 @@ import WebImage
             for x in 0..<image.pixelWidth {
                 let (found, wanted) = (image.bitmap.halfComponents(x: x, y: y), expected.halfComponents(x: x, y: y))
                 for channel in 0..<4 {
-                    // Light becomes numbers by a table.
+                    // Light is converted to numbers by a table.
                     let tolerance = 0.001 + (name.hasPrefix("log") ? 0.004 : 0.001) * abs(wanted[channel])
                     #expect(abs(found[channel] - wanted[channel]) <= tolerance, "\(x), \(y): \(found) \(wanted)")
                 }
@@ -49,14 +49,14 @@ import WebImage
     }
 
     @Test(arguments: files)
-    func `Headers tell bits`(name: String) throws {
+    func `Headers report bits`(name: String) throws {
         let properties = try coder.properties(of: Fixtures.data("TIFF/\(name).tiff"), limits: ImageLimits())
         let bits = ["float16": 16, "float32": 32, "float64": 64, "16bit": 16, "12bit": 12, "32bit": 32, "log": 32]
         let expected = bits.first { name.contains($0.key) }
         #expect(properties.bitsPerComponent == expected?.value && !properties.isHighDynamicRange)
     }
 
-    @Test func `Pictures of 8 bits and fewer, and palettes, have 8`() throws {
+    @Test func `Images of 8 bits and fewer, and palettes, have 8`() throws {
         for name in ["gray-1bit", "rgb-8bit", "palette-8bit", "cmyk", "ycbcr-2x2", "jpeg-ycbcr", "cielab"] {
             let properties = try coder.properties(of: Fixtures.data("TIFF/\(name).tiff"), limits: ImageLimits())
             #expect(properties.bitsPerComponent == 8, "\(name)")
@@ -65,12 +65,12 @@ import WebImage
     }
 
     @Test(arguments: files)
-    func `Half floats become the 8 bits that are decoded by default`(name: String) throws {
+    func `Half floats convert to the 8 bits that are decoded by default`(name: String) throws {
         let wide = try decode(name) { $0.decodeToHDR = true }
         let narrow = try wide.bitmap.converted(to: .bgra8Premultiplied, toneMaps: wide.metadata.isHighDynamicRange)
         let plain = try decode(name)
         #expect(plain.bitmap.pixelFormat != .rgbaHalfPremultiplied && !plain.metadata.isHighDynamicRange)
-        // Inks are rounded before they are mixed.
+        // CMYK is rounded before it is mixed.
         let most = name.hasPrefix("cmyk") ? 2 : 1
         for (found, wanted) in zip(narrow.components, plain.bitmap.components) {
             for channel in 0..<4 { #expect(abs(Int(found[channel]) - Int(wanted[channel])) <= most, "\(name)") }
@@ -78,7 +78,7 @@ import WebImage
     }
 
     @Test(arguments: ["rgb-16bit", "rgba-16bit-planes", "rgb-float32", "logluv", "gray-16bit-white-is-zero"])
-    func `Options hold for wide pictures`(name: String) throws {
+    func `Options apply to high bit depth images`(name: String) throws {
         let full = try decode(name) { $0.decodeToHDR = true }
         let small = try decode(name) {
             $0.decodeToHDR = true

@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageCodecs
 @testable import WebImageHEIF
 
-/// What codecs' own headers say is held against the limits, wherever those headers stand.
+/// The sizes in codecs' own headers are checked against the limits, wherever those headers are.
 @Suite(.tags(.addressSanitizer)) struct CodedSizeTests {
     private static let liars = ["inside-16x16.heic", "av1-16x16.heic", "av1-16x16.avif"]
     private let manager = ImageCodersManager(coders: [AVIFCoder(), HEIFCoder()])
@@ -31,10 +31,10 @@ import WebImage
     }
 
     @Test(arguments: liars)
-    func `A picture that is bigger than its boxes say is held against every limit`(file: String) throws {
+    func `An image bigger than its boxes claim is checked against every limit`(file: String) throws {
         #expect(try error(file) { $0.limits.maximumPixelCount = 320 * 240 - 1 }?.limit?.name == "maximumPixelCount")
         #expect(try error(file) { $0.limits.maximumSideLength = 319 }?.limit?.name == "maximumSideLength")
-        // Planes of 4:2:0, and not those of the picture that is made of it; in AVIF what dav1d knows of blocks besides.
+        // Planes of 4:2:0, and not those of the resulting image; in AVIF also dav1d's block data.
         let bytes = 320 * 240 * 3 / 2 + (file.hasSuffix("avif") ? 320 * 240 * 3 / 4 : 0)
         let refused = try error(file) { $0.limits.maximumDecodedByteCount = bytes - 1 }
         #expect(refused?.limit?.name == "maximumDecodedByteCount" && refused?.limit?.required == Int64(bytes))
@@ -44,14 +44,14 @@ import WebImage
         #expect(throws: WebImageError.self) { try manager.properties(of: data, limits: limits) }
     }
 
-    @Test func `Such a HEIC is refused, such an AVIF is made as small as it says`() throws {
+    @Test func `Such a HEIC is refused, such an AVIF is scaled to its claimed size`() throws {
         #expect(try error("inside-16x16.heic")?.code == .badImageData)
         #expect(try error("av1-16x16.heic")?.code == .badImageData)
         #expect(try error("av1-16x16.avif") { $0.limits.maximumDecodedByteCount = 320 * 240 * 9 / 4 } == nil)
     }
 
     @Test(arguments: ["inside-320x240.heic", "av1-320x240.heic"])
-    func `Headers may stand among the data of the picture`(file: String) throws {
+    func `Codec headers may be inside the image data`(file: String) throws {
         let image = try manager.decode(Fixtures.data("CodedSizes/\(file)"), options: ImageDecodeOptions())
         #expect([image.pixelWidth, image.pixelHeight] == [320, 240])
         #expect(try coded("CodedSizes/\(file)").map { [$0.width, $0.height] } == [[320, 240]])
@@ -62,7 +62,7 @@ import WebImage
         ("420", 3, 8), ("422", 4, 8), ("444", 6, 8), ("400", 2, 8), ("10bit-420", 3, 10), ("12bit-422-limited", 4, 12),
         ("lossless", 6, 8), ("display-p3", 6, 8), ("grid", 3, 8), ("sequence", 6, 8), ("alpha", 3, 8),
     ])
-    func `AV1 tells its size and what its planes are`(name: String, samples: Int, bits: Int) throws {
+    func `AV1 headers report the size and the cost of planes`(name: String, samples: Int, bits: Int) throws {
         let data = try Fixtures.data("AVIF/\(name).avif")
         let properties = try AVIFCoder().properties(of: data, limits: ImageLimits())
         var found: Set<BitstreamHeader> = []
@@ -79,14 +79,14 @@ import WebImage
     }
 
     @Test(arguments: [("420", 3, 8), ("422", 4, 8), ("444", 6, 8), ("gray", 2, 8), ("10bit", 3, 10), ("alpha", 3, 8)])
-    func `HEVC tells its size and what its planes are`(name: String, samples: Int, bits: Int) throws {
+    func `HEVC headers report the size and the cost of planes`(name: String, samples: Int, bits: Int) throws {
         let found = try coded("HEIF/\(name).heic")
         let colors = try #require(found.max { $0.samplesPerTwoPixels < $1.samplesPerTwoPixels })
         #expect(colors.samplesPerTwoPixels == samples && colors.bitsPerSample == bits)
         #expect(colors.width >= 40 && colors.width < 40 + 64 && colors.height >= 32 && colors.height < 32 + 64)
     }
 
-    @Test func `Grain takes planes of its own, and what is bigger than the picture counts as well`() throws {
+    @Test func `Film grain needs additional planes, and blocks beyond the image count as well`() throws {
         let grain = try Fixtures.data("AVIF/grain.avif")
         let found = try grain.withBytes { (bytes) throws(WebImageError) in
             let pictures = try ISOImages(ByteReader(bytes), types: [fourCC("av01")])
@@ -105,7 +105,7 @@ import WebImage
     }
 
     @Test(arguments: [31, 32])
-    func `AV1 tells its size behind an interval of any length`(zeros: Int) {
+    func `AV1's size is parsed after an interval of any length`(zeros: Int) {
         var bits: [Bool] = []
         func append(_ value: Int, _ count: Int) {
             for bit in (0..<count).reversed() { bits.append(value >> bit & 1 == 1) }
@@ -128,14 +128,14 @@ import WebImage
     }
 
     @Test(arguments: liars + ["inside-320x240.heic", "av1-320x240.heic"])
-    func `Damage of any of it never traps`(file: String) throws {
+    func `Damaged codec headers never trap`(file: String) throws {
         let data = try Fixtures.data("CodedSizes/\(file)")
         for damaged in DamagedFiles.truncations(of: data) + DamagedFiles.corruptions(of: data, count: 100) {
             #expect(DamagedFiles.complaint(of: manager, about: damaged) == nil)
         }
     }
 
-    @Test func `Pictures that lie over each other are refused before it takes long`() throws {
+    @Test func `Overlapping images are refused quickly`() throws {
         // Places of a thousand items, all of them the whole file.
         func box(_ type: String, _ body: [UInt8]) -> [UInt8] { number(body.count + 8, 4) + Array(type.utf8) + body }
         func number(_ value: Int, _ count: Int) -> [UInt8] {

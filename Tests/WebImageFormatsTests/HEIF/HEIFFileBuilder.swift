@@ -1,18 +1,18 @@
 import FoundationEssentials
 import TestSupport
 
-/// Makes HEIC files of boxes, with the picture of a fixture: 320 by 240, with its parameter sets.
+/// Builds HEIC files from boxes, with the image of a fixture: 320 by 240, with its parameter sets.
 struct HEIFFileBuilder {
-    /// What it is made of and where its pieces come from.
+    /// Its kind and the places of its pieces.
     var items: [(number: Int, type: String)] = []
     var references: [(type: String, from: Int, to: [Int])] = []
-    /// Which properties an item has, from 1 on.
+    /// The item's properties, from 1 on.
     var associations: [(item: Int, properties: [Int])] = []
     var data: [(item: Int, bytes: [UInt8])] = []
     var properties: [[UInt8]]
-    /// Version and sizes of the table of places, and what stands before each place.
+    /// Version and sizes of the item location table, and the fields before each place.
     var places = (version: 0, sizes: [UInt8(0x44), 0], filler: 0)
-    /// The data of the picture.
+    /// The data of the image.
     let picture: [UInt8]
 
     init() throws {

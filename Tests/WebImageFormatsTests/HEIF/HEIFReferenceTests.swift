@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageHEIF
 
-/// Pictures that are made of others, or of themselves.
+/// Images derived from others, or from themselves.
 @Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct HEIFReferenceTests {
     private func error(_ file: HEIFFileBuilder, limits: ImageLimits = .init()) -> WebImageError? {
         var options = ImageDecodeOptions()
@@ -17,7 +17,7 @@ import WebImage
         } catch { return error }
     }
 
-    /// Derived pictures of one level after the other, and a coded one at the end.
+    /// Derived images in levels, with a coded one at the end.
     private func file(_ levels: [(type: String, parts: Int, data: [UInt8])], properties: [Int] = [4]) throws
         -> HEIFFileBuilder
     {
@@ -34,20 +34,20 @@ import WebImage
         return file
     }
 
-    @Test func `A picture is decoded, alone or as a tile`() throws {
+    @Test func `An image is decoded, by itself or as a tile`() throws {
         #expect(error(try file([])) == nil)
         var grid = try file([("grid", 4, HEIFFileBuilder.grid(2, 2, 640, 480))])
         grid.properties[3] = HEIFFileBuilder.size(640, 480)
         grid.associations[1].properties = [1, 2]
         let image = try HEIFCoder().decode(grid.file(), options: ImageDecodeOptions())
         #expect([image.pixelWidth, image.pixelHeight] == [640, 480])
-        // As few pixels as the picture has are enough.
+        // A limit of the image's own pixels is enough.
         var limits = ImageLimits()
         limits.maximumPixelCount = 640 * 480
         #expect(error(grid, limits: limits) == nil)
     }
 
-    @Test func `Pictures that are made of themselves are refused`() throws {
+    @Test func `Images derived from themselves are refused`() throws {
         var overlay = try file([("iovl", 1, HEIFFileBuilder.overlay(320, 240, of: 1))], properties: [2])
         overlay.references[0].to = [1]
         #expect(error(overlay)?.code == .badImageData)
@@ -64,7 +64,7 @@ import WebImage
     }
 
     @Test(arguments: ["grid", "iovl", "iden"])
-    func `Pictures that are made of what is no picture are refused`(type: String) throws {
+    func `Images derived from items that are not images are refused`(type: String) throws {
         let data = ["grid": HEIFFileBuilder.grid(1, 1, 320, 240), "iovl": HEIFFileBuilder.overlay(320, 240, of: 1)]
         func derived() throws -> HEIFFileBuilder {
             var file = try file([(type, 1, data[type] ?? [0])], properties: type == "grid" ? [2, 5] : [2])
@@ -78,7 +78,7 @@ import WebImage
         var missing = try derived()
         missing.references[0].to = [7]
         #expect(error(missing)?.code == .badImageData)
-        // libheif believes the first of two.
+        // libheif uses the first of two.
         var twice = try derived()
         twice.items.insert((2, "mime"), at: 1)
         #expect(error(twice)?.code == .badImageData)
@@ -89,7 +89,7 @@ import WebImage
         #expect(error(nested)?.code == .badImageData)
     }
 
-    @Test func `A big tile that is named thousands of times is refused`() throws {
+    @Test func `A big tile referenced thousands of times is refused`() throws {
         let grid = try file([("grid", 10_000, HEIFFileBuilder.grid(100, 100, 1000, 1000))])
         var limits = ImageLimits()
         limits.maximumPixelCount = 1_000_000
@@ -100,7 +100,7 @@ import WebImage
         #expect(error(overlay, limits: limits)?.limit?.name == "HEIF pixels to decode")
     }
 
-    @Test func `Grids of grids are refused before they take for ever`() throws {
+    @Test func `Nested grids are refused quickly`() throws {
         let tile = HEIFFileBuilder.grid(10, 10, 40, 40)
         let grids = try file([("grid", 100, tile), ("grid", 100, tile), ("grid", 100, tile)])
         #expect(error(grids)?.limit?.name == "HEIF pixels to decode")
@@ -111,7 +111,7 @@ import WebImage
         #expect(error(try file(deep))?.code == .badImageData)
     }
 
-    @Test func `Pictures one after the other in the data of one count`() throws {
+    @Test func `Several images in the data of one count`() throws {
         var many = try file([])
         many.data[0].bytes = (0..<100).flatMap { _ in many.picture }
         var limits = ImageLimits()
@@ -120,8 +120,8 @@ import WebImage
         #expect(error(try file([]), limits: limits) == nil)
     }
 
-    @Test func `Places in numbers of a strange size are refused`() throws {
-        // libheif takes no byte for such a number, and finds a picture.
+    @Test func `Offsets with an unusual number size are refused`() throws {
+        // libheif takes no byte for such a number, and finds an image.
         for sizes: [UInt8] in [[0x44, 0x02], [0x44, 0x04]] {
             var strange = try file([])
             strange.places = (version: 1, sizes: sizes, filler: 0)
@@ -132,7 +132,7 @@ import WebImage
         #expect(error(usual) == nil)
     }
 
-    @Test func `Pictures of thousands of sizes are refused`() throws {
+    @Test func `Images of thousands of sizes are refused`() throws {
         // A parameter set, whose size lies in bits that are the same for all.
         var file = try file([])
         let sets = (0..<2000).map { index -> [UInt8] in

@@ -19,14 +19,14 @@ import WebImage
 
     @Test func `All fixtures of HEIC were found`() { #expect(Self.stills.count == 22) }
 
-    @Test func `HEIC without loss is what went in`() throws {
+    @Test func `Lossless HEIC is read back exactly`() throws {
         let found = try files.difference(files.decode("lossless"), "lossless")
         #expect(found.maximum == 0, "\(found)")
         let clear = try files.difference(files.decode("lossless-alpha"), "lossless-alpha")
         #expect(clear.maximum == 0, "\(clear)")
     }
 
-    @Test func `Headers of HEIC tell alpha, bits and profile`() throws {
+    @Test func `Headers of HEIC report alpha, bits and profile`() throws {
         #expect(try !files.properties("420").hasAlpha)
         #expect(try files.properties("alpha").hasAlpha)
         #expect(try files.properties("10bit").bitsPerComponent == 10)
@@ -51,15 +51,15 @@ import WebImage
     @Test(arguments: ["420", "alpha", "10bit", "orientation-6", "icc-wide"])
     func `Random damage of HEIC never traps`(name: String) throws { try files.corrupt(name, seeds: 0..<40) }
 
-    @Test func `A sequence without a still picture is an error`() throws {
+    @Test func `A sequence without a still image is an error`() throws {
         let data = try Fixtures.data("HEIF/sequence.heics")
         #expect(files.coder.canDecode(data))
         #expect(files.error(data)?.code == .badImageData)
     }
 
-    @Test func `A picture that is bigger than its boxes say is refused before it is decoded`() throws {
+    @Test func `An image bigger than its boxes claim is refused before it is decoded`() throws {
         var options = ImageDecodeOptions()
-        // The boxes of this one are made to say 8x8; its codec's header stays.
+        // The boxes of this one are set to 8x8; its codec's header stays.
         var data = try files.data("420")
         for range in data.ranges(of: Data("ispe".utf8)) {
             data.replaceSubrange(range.upperBound + 4..<range.upperBound + 12, with: [0, 0, 0, 8, 0, 0, 0, 8])
@@ -75,7 +75,7 @@ import WebImage
         try files.checkEncoding(.heic, lossy: 2.5)
     }
 
-    @Test func `The coder writes HEIC if libheif lists an encoder, and else says so`() throws {
+    @Test func `The coder writes HEIC if libheif lists an encoder, and otherwise says so`() throws {
         let image = try PNGCoder().decode(Fixtures.data("PNG/photo-rgb.png"), options: ImageDecodeOptions())
         // Loads libheif's plugins, too.
         let canEncode = files.coder.canEncode(to: .heic)
@@ -92,7 +92,7 @@ import WebImage
     }
 
     @Test(.enabled(if: hasEncoder, "libheif has no encoder"))
-    func `A thumbnail is a picture of its own, of at most 160 pixels, where the picture is bigger`() throws {
+    func `The embedded thumbnail is a separate image of at most 160 pixels, if the image is bigger`() throws {
         let source = try PNGCoder().decode(Fixtures.data("PNG/photo-rgba.png"), options: ImageDecodeOptions())
         var options = ImageEncodeOptions()
         for width in [120, 200] {
@@ -101,12 +101,12 @@ import WebImage
             let plain = try files.coder.encode(image, to: .heic, options: options)
             options.encodeEmbedThumbnail = true
             let data = try files.coder.encode(image, to: .heic, options: options)
-            // The sizes of the pictures are properties, and so is which one is whose thumbnail.
+            // The sizes of the images are properties, and so are the links from thumbnails to images.
             func has(_ width: Int, _ height: Int, _ data: Data) -> Bool {
                 let size: [UInt8] = [
                     0, 0, UInt8(width >> 8), UInt8(width & 255), 0, 0, UInt8(height >> 8), UInt8(height & 255),
                 ]
-                // Newer versions of libheif have the size as coded there, and that of the picture where they crop.
+                // Newer versions of libheif have the size as coded there, and that of the image where they crop.
                 let crop: [UInt8] = size[..<4] + [0, 0, 0, 1] + size[4...] + [0, 0, 0, 1]
                 return !data.ranges(of: Data("ispe".utf8) + [0, 0, 0, 0] + size).isEmpty
                     || !data.ranges(of: Data("clap".utf8) + crop).isEmpty

@@ -6,18 +6,18 @@ import WebImage
 
 @testable import WebImageJPEGXL
 
-/// What is written is read back by our decoder, which is tested against djxl.
+/// Output is read back by our decoder, which is tested against djxl.
 @Suite(.tags(.addressSanitizer)) struct JPEGXLAnimationEncodingTests {
     private let files = FormatFixture(coder: JPEGXLCoder(), folder: "JPEGXL", ending: "jxl")
 
     @Test(arguments: ["webp/webp-0", "gif/random-0", "webp/webp-soft-4"])
-    func `Every frame comes back without loss, and its time and the loops with it`(name: String) throws {
+    func `Every lossless frame is read back, with its duration and the loop count`(name: String) throws {
         try files.checkAnimationRoundTrip(name)
     }
 
     @Test func `Options of animated JPEG XL`() throws { try files.checkAnimationEncoding(.jpegXL, lossy: 6) }
 
-    @Test func `Frames of JPEG XL that change little are little`() throws {
+    @Test func `Frames of JPEG XL with few changes are small`() throws {
         var options = ImageEncodeOptions()
         options.isLossless = true
         let noise = try Bitmap.make(64, 64) { x, y in

@@ -33,7 +33,7 @@ import WebImage
     }
 
     @Test(arguments: names)
-    func `However JPEG XL is cut, the picture at the end is that of one decode`(name: String) throws {
+    func `For any division of JPEG XL the final image equals that of one decode`(name: String) throws {
         let data = try data(name)
         let expected = ProgressiveOutcome(whole: data, coder, .init())
         #expect(expected.code == nil)
@@ -49,7 +49,7 @@ import WebImage
     }
 
     @Test(arguments: TestEffort.some(of: names), ["thumbnail", "stretch", "byte limit", "bgra", "half", "first frame"])
-    func `Every option holds for arriving JPEG XL as for one decode`(name: String, kind: String) throws {
+    func `Every option applies to arriving JPEG XL as in one decode`(name: String, kind: String) throws {
         let data = try data(name)
         let options = Self.options(kind)
         let expected = ProgressiveOutcome(whole: data, coder, options)
@@ -62,14 +62,14 @@ import WebImage
     }
 
     @Test(arguments: ["lossy", "container", "icc-lossy", "lossless-premultiplied"])
-    func `JPEG XL may come byte by byte`(name: String) throws {
+    func `JPEG XL may arrive byte by byte`(name: String) throws {
         let data = try data(name)
         let expected = ProgressiveOutcome(whole: data, coder, .init())
         let outcome = ProgressiveOutcome(pieces: Array(1...data.count), of: data, coder, .init())
         #expect(outcome.matches(expected))
     }
 
-    /// What is seen after each hundredth of a file.
+    /// The previews after each hundredth of a file.
     private func previews(_ data: Data, _ options: ImageDecodeOptions = .init()) throws -> [Image] {
         let decoder = coder.makeProgressiveDecoder(options: options)
         return try (1..<100).compactMap { part in
@@ -83,7 +83,7 @@ import WebImage
         return differences.reduce(0, +) / Double(differences.count)
     }
 
-    @Test func `A lossy picture is seen as a whole long before its end`() throws {
+    @Test func `A lossy image has a preview of the whole long before its end`() throws {
         let data = try data("arriving-lossy")
         let whole = try coder.decode(data, options: ImageDecodeOptions())
         let previews = try previews(data)
@@ -97,7 +97,7 @@ import WebImage
         #expect(mean(last.bitmap, wide) <= mean(first.bitmap, wide))
     }
 
-    @Test func `Only previews of lossy pictures cost what is missing, until nothing is`() throws {
+    @Test func `Only previews of lossy images fill in missing parts, until nothing is missing`() throws {
         for (name, isLossy) in [("arriving-lossy", true), ("arriving-squares", false)] {
             let data = try data(name)
             let manager = ImageCodersManager(coders: [coder])
@@ -113,7 +113,7 @@ import WebImage
     }
 
     @Test(arguments: ["arriving-squares", "arriving-squares-premultiplied"])
-    func `A lossless picture is seen from the top down, as it will be`(name: String) throws {
+    func `Previews of a lossless image show its final rows from the top`(name: String) throws {
         let data = try data(name)
         var options = ImageDecodeOptions()
         options.pixelFormat = .bgra8Premultiplied
@@ -129,7 +129,7 @@ import WebImage
         #expect(counts.contains(128) && !counts.contains(0))
     }
 
-    @Test func `A preview is no bigger than asked for, and is turned as the picture`() throws {
+    @Test func `A preview is at most the requested size, and is rotated like the image`() throws {
         let decoder = coder.makeProgressiveDecoder(options: .init())
         let data = try data("arriving-lossy")
         try decoder.update(data.prefix(data.count * 3 / 4), isFinished: false)
@@ -144,7 +144,7 @@ import WebImage
         }
     }
 
-    @Test func `Of an animation the first frame is seen, and all are there at the end`() throws {
+    @Test func `Previews of an animation show its first frame, and the end has all`() throws {
         let data = try data("animated")
         let decoder = coder.makeProgressiveDecoder(options: .init())
         try decoder.update(data.prefix(data.count / 2), isFinished: false)
@@ -168,7 +168,7 @@ import WebImage
     }
 
     @Test(arguments: ["arriving-lossy", "lossless-alpha", "animated-blended", "icc-lossless"])
-    func `That bytes of JPEG XL are missing is an error only at the end`(name: String) throws {
+    func `Missing bytes of JPEG XL are an error only at the end`(name: String) throws {
         let data = try data(name)
         for part in 0..<16 {
             let cut = Data(data.prefix(data.count * part / 16))
@@ -195,7 +195,7 @@ import WebImage
         }
     }
 
-    @Test func `A limit that the header of JPEG XL exceeds is an error before the body comes`() throws {
+    @Test func `A limit exceeded by the header of JPEG XL is an error before the body arrives`() throws {
         for limit in ["maximumPixelCount", "maximumSideLength", "maximumDecodedByteCount"] {
             var options = ImageDecodeOptions()
             switch limit {
@@ -211,7 +211,7 @@ import WebImage
         }
     }
 
-    @Test func `The coder of JPEG XL says of beginnings whether it takes them`() throws {
+    @Test func `The coder of JPEG XL tells from the first bytes whether it decodes incrementally`() throws {
         #expect(try coder.canDecodeIncrementally(data("lossy").prefix(16)))
         #expect(try coder.canDecodeIncrementally(data("container").prefix(16)))
         #expect(!coder.canDecodeIncrementally(Data("<svg></svg>".utf8)) && !coder.canDecodeIncrementally(Data([0xFF])))

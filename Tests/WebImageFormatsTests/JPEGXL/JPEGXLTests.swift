@@ -23,7 +23,7 @@ import WebImage
 
     @Test func `All fixtures of JPEG XL were found`() { #expect(Self.stills.count == 28) }
 
-    @Test func `Headers of JPEG XL tell alpha, bits, profile and orientation`() throws {
+    @Test func `Headers of JPEG XL report alpha, bits, profile and orientation`() throws {
         #expect(try !files.properties("lossy").hasAlpha)
         #expect(try files.properties("lossy-alpha").hasAlpha)
         #expect(try files.properties("lossless-16bit").bitsPerComponent == 16)
@@ -40,7 +40,7 @@ import WebImage
         }
     }
 
-    @Test func `Headers of animated JPEG XL tell frames, durations and loops`() throws {
+    @Test func `Headers of animated JPEG XL report frames, durations and loops`() throws {
         let animated = try files.properties("animated")
         #expect(animated.frameCount == 5)
         #expect(animated.frameDurations == [0.07, 0.1, 0.9, 0.1, 0.04])
@@ -58,14 +58,14 @@ import WebImage
         try files.checkFrames("animated-lossy", count: 3, most: 2, mean: 0.5)
     }
 
-    @Test func `Frames of animated JPEG XL keep the decode options`() throws {
+    @Test func `Frames of animated JPEG XL obey the decode options`() throws {
         try files.checkAnimationOptions("animated", count: 5)
         let still = try files.animation("lossy")
         #expect(still.frameCount == 1 && still.duration(at: 0) == 0)
         #expect(try still.frame(at: 0).bitmap.components == files.decode("lossy").bitmap.components)
     }
 
-    @Test func `Frames of animated JPEG XL may be asked for from several threads`() async throws {
+    @Test func `Frames of animated JPEG XL may be requested from several threads`() async throws {
         try await files.checkConcurrency("animated-blended", count: 4)
     }
 
@@ -85,7 +85,7 @@ import WebImage
     @Test(arguments: ["lossy", "lossless-alpha", "container", "animated-blended", "icc-lossless"])
     func `Random damage of JPEG XL never traps`(name: String) throws { try files.corrupt(name, seeds: 0..<40) }
 
-    @Test func `What libjxl must hold is within the limit too`() throws {
+    @Test func `The memory of libjxl is within the limit too`() throws {
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = ImageSize(width: 4, height: 4)
         let size = try files.properties("lossless-alpha")
@@ -93,7 +93,7 @@ import WebImage
         #expect(try files.error(files.data("lossless-alpha"), options)?.limit?.name == "maximumDecodedByteCount")
         options.limits.maximumDecodedByteCount += 1
         #expect(try files.error(files.data("lossless-alpha"), options) == nil)
-        // Of XYB no header tells how much that is; the most that was seen counts, and alpha.
+        // For XYB no header gives the amount; the maximum measured counts, and alpha.
         for (name, bytes) in [
             ("lossy", 20), ("lossy-modular", 20), ("progressive", 20), ("lossy-alpha", 24), ("animated-lossy", 20),
         ] {

@@ -5,7 +5,7 @@ import WebImage
 
 @testable import WebImageHTTP
 
-/// What coders say that a decode takes, held against what it takes with a counting malloc, in a program of its own.
+/// Coders' cost estimates, compared with the memory of a decode with a counting malloc, in a separate program.
 @Suite struct MemoryNeedTests {
     private struct Row: CustomStringConvertible {
         let description: String
@@ -30,7 +30,7 @@ import WebImage
     private static let tables = 1 << 20
 
     @Test(.timeLimit(.minutes(10)))
-    func `No decode of a fixture takes more than its coder says`() throws {
+    func `No decode of a fixture takes more than its coder's estimate`() throws {
         let folders = [
             ("JPEG", "jpg"), ("PNG", "png"), ("GIF", "gif"), ("WebP", "webp"), ("BMP", "bmp"), ("ICO", "ico"),
             ("TIFF", "tiff"), ("SVG", "svg"), ("AVIF", "avif"), ("HEIF", "heic"), ("JPEGXL", "jxl"), ("HDR", "png"),
@@ -45,9 +45,7 @@ import WebImage
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `Images of every depth and of many tiles take no more than is said, those of every depth at least half of it`()
-        throws
-    {
+    func `Images of every depth and of many tiles take at most their estimate`() throws {
         let names = [
             "420-1536x1536.heic", "444-1536x1536.heic", "alpha-1536x1536.heic", "10bit-1536x1536.heic",
             "10bit-444-1536x1536.heic", "10bit-alpha-1536x1536.heic", "grid-2048x1536.heic", "grid-2048x1536.avif",
@@ -57,7 +55,7 @@ import WebImage
         #expect(rows.count == 7 * names.count)
         for row in rows {
             #expect(row.taken <= row.need + 64 << 10, "\(row)")
-            // How many tiles libavif has a codec for depends on its version.
+            // The number of tiles with a codec depends on the version of libavif.
             if !row.description.contains(".avif") {
                 #expect(row.need <= 2 * row.taken + 2 * Self.tables, "\(row)")
             }
@@ -65,12 +63,12 @@ import WebImage
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `Of bigger pictures in all formats it is not more than about twice what is taken either`() throws {
+    func `For bigger images in all formats the estimate is at most about twice the memory used`() throws {
         let rows = try Self.rows(["made"])
         #expect(rows.count >= 100)
         for row in rows {
             #expect(row.taken <= row.need + Self.tables, "\(row)")
-            // What libjxl takes no header tells, nor how the alpha of lossy WebP is coded.
+            // No header gives libjxl's memory, nor how the alpha of lossy WebP is coded.
             let isVague = row.description.hasPrefix("jxl")
             let factor = isVague ? 8 : 2
             #expect(row.need <= factor * row.taken + 2 * Self.tables, "\(row)")
@@ -78,7 +76,7 @@ import WebImage
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `No animation that plays takes more than it says, with what its decoder keeps`() throws {
+    func `A running animation takes no more than its estimate, including its decoder's memory`() throws {
         let rows = try Self.rows(["playing"])
         let formats = Set(rows.compactMap { $0.description.split(separator: "-").first })
         #expect(rows.count >= 40 && formats.count >= 5, "\(formats)")
@@ -87,18 +85,19 @@ import WebImage
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `No transform takes more than it says, nor much less`() throws {
+    func `Transforms take no more than the estimate, nor much less`() throws {
         let rows = try Self.rows(["transforming"])
         #expect(rows.count >= 180)
         for row in rows {
-            // Less than a picture: one that is not counted would show.
+            // Less than an image: one that is not counted would show.
             #expect(row.taken <= row.need + 64 << 10, "\(row)")
-            // Where nothing is to be done nothing is made, which nobody relies on. Which pixels become opaque shows only then.
+            // A transform without effect allocates nothing, which nobody relies on. Which pixels become opaque shows
+            // only then.
             if row.taken > 128 << 10 { #expect(row.need <= 4 * row.taken, "\(row)") }
         }
     }
 
-    @Test func `Headers that lie need what they promise, before anything is decoded`() throws {
+    @Test func `False headers are charged for their claims before anything is decoded`() throws {
         let png = try PNGCoder().memoryNeed(of: Data(PNGBomb.make(width: 16_000, height: 16_000)), options: .init())
         #expect(png.outputByteCount >= 16_000 * 16_000 * 3 && png.workingByteCount < 4 << 20)
         var options = ImageDecodeOptions()

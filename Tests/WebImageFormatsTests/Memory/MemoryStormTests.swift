@@ -5,21 +5,21 @@ import WebImage
 
 @testable import WebImageHTTP
 
-/// A program with a budget, whose address space ends where it would if the budget did not hold, and that of its workers, too: they
-/// decode what is risky.
+/// A program with a budget, whose address space would not suffice if the budget did not hold, and that of its workers,
+/// too: they decode the formats of higher risk.
 @Suite struct MemoryStormTests {
     /// A worker that draws text maps more than 224 MiB, most of it code and files.
     private static let budget = 192 << 20
 
-    /// Pictures that can be shown, with their sizes.
-    private static func goodPictures() throws -> [(body: [UInt8], size: String)] {
-        var pictures: [(body: [UInt8], size: String)] = []
+    /// Valid images, with their sizes.
+    private static func goodImages() throws -> [(body: [UInt8], size: String)] {
+        var images: [(body: [UInt8], size: String)] = []
         let names = ["JPEG/progressive.jpg", "JPEG/baseline-420.jpg", "GIF/photo.gif", "GIF/animated.gif"]
         for name in names {
             guard let data = try? Fixtures.data(name),
                 let image = try? ImageCodersManager().decode(data, options: .init())
             else { continue }
-            pictures.append(([UInt8](data), "\(image.pixelWidth)x\(image.pixelHeight)"))
+            images.append(([UInt8](data), "\(image.pixelWidth)x\(image.pixelHeight)"))
         }
         let coders = ImageCodersManager.allInProcess()
         let others = [
@@ -29,10 +29,10 @@ import WebImage
         for name in others {
             let data = try Fixtures.data(name)
             let properties = try coders.properties(of: data, limits: .init())
-            pictures.append(([UInt8](data), "\(properties.width)x\(properties.height)"))
+            images.append(([UInt8](data), "\(properties.width)x\(properties.height)"))
         }
         for (width, height) in [(1600, 1200), (300, 2000), (2400, 1800), (64, 64)] {
-            pictures.append((PNGBomb.make(width: width, height: height), "\(width)x\(height)"))
+            images.append((PNGBomb.make(width: width, height: height), "\(width)x\(height)"))
         }
         let bitmap = try Bitmap.allocate(width: 1500, height: 1100, pixelFormat: .rgb8)
         for row in 0..<1100 {
@@ -40,18 +40,15 @@ import WebImage
         }
         for format in [ImageFormat.jpeg, .webp] {
             let data = try ImageCodersManager().encode(Image(bitmap: bitmap), to: format, options: .init())
-            pictures.append(([UInt8](data), "1500x1100"))
+            images.append(([UInt8](data), "1500x1100"))
         }
-        return pictures
+        return images
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func
-        `Of 500 loads within a limited address space every good picture arrives, and every bomb ends in a typed error`()
-        throws
-    {
-        let good = try Self.goodPictures()
-        let bombs = try HostilePictures.all()
+    func `In a limited address space every good image arrives, and every bomb is a typed error`() throws {
+        let good = try Self.goodImages()
+        let bombs = try HostileImages.all()
         let gzip = PNGBomb.gzip(zeros: 64 << 20)
         #expect(good.count >= 16)
         let kinds = bombs.count + 2
@@ -76,7 +73,7 @@ import WebImage
         let run = try ProgramRun(
             "/usr/bin/prlimit",
             [
-                // Threads that say nothing of their stacks get as much address space as the limit of the first one's says.
+                // Threads without a stack size get as much address space as the limit of the first one's.
                 "--as=\(Self.budget + 128 << 20)", "--stack=\(1 << 20)", ProgramRun.product("test-program"),
                 "memory-storm", "\(Self.budget)", "500", base,
                 directory.path, ProgramRun.product("webimage-decoder"),

@@ -6,13 +6,13 @@ import WebImage
 
 @testable import WebImageSVG
 
-/// Small documents that take long to look at.
+/// Small documents that take long to check.
 @Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct SVGBoundTests {
     private func document(_ body: String, before: String = "") -> Data {
         SVGDrawings.document(body, before: before)
     }
 
-    /// Why a document is refused before librsvg reads it.
+    /// The reason for refusing a document before librsvg reads it.
     private func refusal(_ data: Data) -> WebImageError? {
         do throws(WebImageError) {
             _ = try SVGScreening.screened(data, limits: ImageLimits())
@@ -30,14 +30,14 @@ import WebImage
     }
 
     @Test(arguments: ["&", "&#", "&a"])
-    func `References without an end take no longer than others`(reference: String) {
+    func `Endless references take no longer than others`(reference: String) {
         let text = String(repeating: reference, count: 400_000)
         _ = refusal(document("", before: "<!DOCTYPE svg [<!ENTITY a '\(text)'>]>"))
         #expect(refusal(document("<g id='\(text)'/>"))?.code == .badImageData)
         #expect(refusal(document(text))?.code == .badImageData)
     }
 
-    @Test func `An element has only so many attributes, given or by default`() {
+    @Test func `The number of an element's attributes is limited, given or by default`() {
         func attributes(_ count: Int) -> String { (0..<count).map { "a\($0)=''" }.joined(separator: " ") }
         #expect(refusal(document("<g \(attributes(1000))/>")) == nil)
         #expect(refusal(document("<g \(attributes(2000))/>"))?.code == .badImageData)

@@ -8,7 +8,7 @@ extension SVGCoder {
 }
 
 extension ImageCodersManager {
-    /// The coders of all formats, every one of which decodes in the test's own process.
+    /// The coders of all formats, all decoding in the test's own process.
     static func allInProcess() -> ImageCodersManager {
         let manager = ImageCodersManager()
         manager.add(SVGCoder.inProcess)

@@ -23,7 +23,7 @@ import WebImageSVG
     @Test(arguments: files)
     func `A document is drawn at its own size as another program draws it`(name: String) throws {
         let image = try decode(name)
-        // librsvg 2.63 draws a document in a document at the size that it has there, and not at its own, which is then enlarged.
+        // librsvg 2.63 draws a nested document at its size there, and not at its own, which is then enlarged.
         let references = name == "embedded-svg" ? [name, "embedded-svg-sharp"] : [name]
         let differences = try references.map { PixelDifference(image.bitmap, try Fixtures.pixels("SVG/\($0).pam")) }
         #expect(differences.contains { $0.maximum <= 3 && $0.mean <= 0.5 }, "\(differences)")
@@ -41,7 +41,7 @@ import WebImageSVG
         ("no-view-box", 90, 90, "no-view-box-90x90"),
         ("view-box-only", 30, 30, "view-box-only-30x30"),
     ])
-    func `A thumbnail is drawn at the asked size, bigger or smaller, and keeps its shape`(
+    func `A thumbnail is drawn at the requested size, bigger or smaller, and keeps its aspect ratio`(
         name: String,
         width: Int,
         height: Int,
@@ -54,7 +54,7 @@ import WebImageSVG
         #expect(image.metadata.sourceWidth == 60 && image.metadata.sourceHeight == 40)
     }
 
-    @Test func `A thumbnail that covers a box keeps its shape and is drawn as big as that takes`() throws {
+    @Test func `A thumbnail that covers a box keeps its aspect ratio and is as big as necessary`() throws {
         let image = try decode("shapes") {
             $0.thumbnailPixelSize = ImageSize(width: 90, height: 90)
             $0.thumbnailCovers = true
@@ -65,7 +65,7 @@ import WebImageSVG
     }
 
     @Test(arguments: [("shapes", 45, 70), ("no-view-box", 25, 50)])
-    func `Without its shape it fills the box`(name: String, width: Int, height: Int) throws {
+    func `Without its aspect ratio it fills the box`(name: String, width: Int, height: Int) throws {
         let image = try decode(name) {
             $0.thumbnailPixelSize = ImageSize(width: width, height: height)
             $0.preserveAspectRatio = false
@@ -87,7 +87,7 @@ import WebImageSVG
         ("width='10.2' height='0.4'", 11, 1), ("width='2em' height='2pc' font-size='10'", 20, 32),
         ("width='30' height='30' viewBox='0 0 0 0'", 30, 30),
     ])
-    func `The size comes from width, height and view box`(attributes: String, width: Int, height: Int) throws {
+    func `The size is determined by width, height and view box`(attributes: String, width: Int, height: Int) throws {
         let properties = try coder.properties(of: document(attributes), limits: ImageLimits())
         #expect((properties.width, properties.height) == (width, height))
     }
@@ -99,7 +99,7 @@ import WebImageSVG
         }
     }
 
-    @Test func `Limits hold for what is drawn`() throws {
+    @Test func `Limits apply to the drawn size`() throws {
         let huge = document("width='100000' height='50000'")
         for data in [huge, document("width='90000000000' height='1'")] {
             let error = #expect(throws: WebImageError.self) { try coder.decode(data, options: .init()) }
@@ -126,7 +126,7 @@ import WebImageSVG
         #expect(bytes?.limit?.name == "maximumDecodedByteCount")
     }
 
-    @Test func `A byte limit makes it smaller, also when it was enlarged`() throws {
+    @Test func `A byte limit scales it down, also an enlarged one`() throws {
         let limited = try decode("shapes") { $0.scaleDownLimitBytes = 4 * 30 * 20 }
         #expect((limited.pixelWidth, limited.pixelHeight) == (30, 20))
         #expect(limited.metadata.scaleDownLimitBytes == 4 * 30 * 20 && !limited.metadata.isThumbnail)
@@ -137,10 +137,10 @@ import WebImageSVG
         #expect((both.pixelWidth, both.pixelHeight) == (90, 60))
     }
 
-    @Test func `The other options hold, too`() throws {
+    @Test func `The other options apply, too`() throws {
         let points = try decode("shapes") { $0.scaleFactor = 2 }
         #expect(points.size == ImageSize(width: 30, height: 20) && points.pixelWidth == 60)
-        // Alpha is never taken away.
+        // Alpha is never dropped.
         #expect(try decode("shapes") { $0.pixelFormat = .rgb8 }.bitmap.pixelFormat == .bgra8Premultiplied)
         let first = try decode("shapes") { $0.decodeFirstFrameOnly = true }
         #expect(PixelDifference(first.bitmap, try Fixtures.pixels("SVG/shapes.pam")).maximum <= 2)

@@ -34,7 +34,7 @@ enum SVGDrawings {
             }.joined() + "<path d='M0 0h500v500' \(attribute)='url(#p20)'/>"
     }
 
-    /// Groups each of which draws all the others, in all orders that there are.
+    /// Groups each of which draws all the others, in all possible orders.
     private static func clique(_ count: Int) -> String {
         (0..<count).map { own in
             let others = (0..<count).filter { $0 != own }.map { "<use href='#k\($0)'/>" }.joined()
@@ -49,7 +49,7 @@ enum SVGDrawings {
     private static let tile = "width='500' height='500' patternUnits='userSpaceOnUse'"
     private static let dashed = "fill='none' stroke='red' stroke-dasharray='.2'"
 
-    /// No computer draws them.
+    /// Documents that cannot be drawn in any reasonable time.
     static let endless: [String: Data] = [
         "filters by uses": document(blur + levels(8, of: blurred)),
         "filters by style": document(blur + levels(8, of: "<g style='filter:url(#f)'>\(rect)</g>")),
@@ -85,7 +85,7 @@ enum SVGDrawings {
         "elements": document(times(3_000_000, "<g/>")),
     ]
 
-    /// Big documents as drawing programs make them, which are drawn within the memory and the time of the default.
+    /// Big documents as drawing programs make them, which are drawn within the default memory and time.
     static let usual: [String: Data] = [
         "rules and paths": document(
             "<style>\((0..<300).map { ".c\($0), g > .d\($0):first-child { fill: red }" }.joined(separator: "\n"))</style><g>"
@@ -108,7 +108,7 @@ enum SVGDrawings {
         "great letters": document("<g font-size='1e4'>\(times(50, "<text y='200'>a</text>"))</g>"),
     ]
 
-    /// Versions of librsvg draw them, or not.
+    /// Documents that some versions of librsvg draw.
     static let heavy: [String: Data] = [
         "clip paths": document(levels(of: "clipPath", by: "clip-path")),
         "markers": document(levels(of: "marker", by: "marker-start")),

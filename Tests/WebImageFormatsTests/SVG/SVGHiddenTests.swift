@@ -6,14 +6,14 @@ import WebImage
 
 @testable import WebImageSVG
 
-/// Ways to say something to librsvg that whoever looks at the document before it might not see.
+/// Ways to hide something from the check that librsvg would still read.
 @Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct SVGHiddenTests {
     private func document(_ body: String, before: String = "", size: Int = 500) -> Data {
         let names = "xmlns='http://www.w3.org/2000/svg' xmlns:x='https://names.example'"
         return Data("\(before)<svg \(names) width='\(size)' height='\(size)'>\(body)</svg>".utf8)
     }
 
-    /// Why a document is refused, without drawing it.
+    /// The reason for refusing a document, without drawing it.
     private func refusal(_ data: Data) -> WebImageError? {
         do throws(WebImageError) {
             _ = try SVGDocument(SVGScreening.screened(data, limits: ImageLimits()).0)
@@ -21,7 +21,7 @@ import WebImage
         } catch { return error }
     }
 
-    /// Whether a document is refused because of a URL.
+    /// Returns whether a document is refused because of a URL.
     private func isRefused(_ data: Data) -> Bool { refusal(data)?.message.contains("URL") == true }
 
     /// The alpha in the middle of a drawing of 20 pixels: 0 when nothing was drawn.
@@ -31,7 +31,7 @@ import WebImage
     }
 
     private static let rect = "<rect width='500' height='500' fill='red'/>"
-    /// What lies there is not looked at.
+    /// The data there is not checked.
     private static let address = "url(data:image/svg+xml,a#f)"
     private static let bomb =
         "data:image/png;base64,"
@@ -43,7 +43,7 @@ import WebImage
         ".c{x:{;};filter:url(#f)}", ".c{x:(});filter:url(#f)}", ".c{x:[}];filter:url(#f)}", ".c{@x{}filter:url(#f)}",
         "g:not([a='{']) {} RULE", "@media all { g{fill:red} RULE }",
     ])
-    func `Rules are seen wherever they stand in a style sheet`(sheet: String) {
+    func `Rules are found at every place in a style sheet`(sheet: String) {
         func style(_ address: String) -> String {
             "<style>\(sheet.replacing("RULE", with: ".c{filter:url(#f)}").replacing("url(#f)", with: address))</style>"
         }
@@ -61,7 +61,7 @@ import WebImage
     @Test(arguments: [
         "@x{}filter:ADDRESS", "x:{;filter:ADDRESS", "fill:red;filter:/*/ ; */ADDRESS", "fi\\6cter:x ADDRESS",
     ])
-    func `Declarations are seen wherever they stand in a style`(style: String) {
+    func `Declarations are found at every place in a style`(style: String) {
         #expect(isRefused(document("<g style='\(style.replacing("ADDRESS", with: Self.address))'/>")))
         #expect(refusal(document("<g style='\(style.replacing("ADDRESS", with: "url(#f)"))'/>")) == nil)
     }
@@ -88,16 +88,16 @@ import WebImage
         "<g style='filter:url(\"data\\3a image/svg+xml,a#f\")'/>", "<g filter='url(\"da&#9;ta:image/svg+xml,a#f\")'/>",
         "<?xml-stylesheet type='text/css' href='da\tta:text/css,*{}'?>",
     ])
-    func `Addresses of style sheets and filters are seen however they are written`(body: String) {
+    func `Addresses in style sheets and filters are found in every spelling`(body: String) {
         #expect(refusal(document(body))?.code == .badImageData)
     }
 
-    @Test func `An address after much white space is one`() {
+    @Test func `An address after much white space is found`() {
         let image = "<image width='20' height='20' href='\(String(repeating: " ", count: 1100))\(Self.bomb)'/>"
         #expect(refusal(document(image))?.limit?.name == "maximumPixelCount")
     }
 
-    @Test func `Drawings are embedded as pictures only`() throws {
+    @Test func `Drawings may be embedded only as images`() throws {
         let inner = "<svg xmlns='http://www.w3.org/2000/svg' width='100%' height='100%'>\(Self.rect)</svg>"
         let address = "data:image/svg+xml;base64,\(Data(inner.utf8).base64EncodedString())"
         #expect(try middle("<image width='20' height='20' href='\(address)'/>") == 255)
@@ -114,21 +114,21 @@ import WebImage
         #expect(refusal(document("&\(name);", before: before))?.limit?.name == "maximumPixelCount")
     }
 
-    @Test func `Entities that XML has are not declared otherwise`() {
+    @Test func `Predefined XML entities cannot be redefined`() {
         // Newer versions of libxml2 refuse that.
         let before = "<!DOCTYPE svg [<!ENTITY lt \"</g><image href='\(Self.bomb)'/><g>\">]>"
         let refused = refusal(document("<g>&lt;</g>", before: before))
         #expect(refused == nil || refused?.code == .badImageData)
     }
 
-    @Test func `The encoding is looked for in all of the declaration`() {
+    @Test func `The encoding is found anywhere in the declaration`() {
         for (name, isRefused) in [("UTF-7", true), ("UTF-8", false)] {
             let before = "<?xml version='1.0'\(String(repeating: " ", count: 300))encoding='\(name)'?>"
             #expect((refusal(document(Self.rect, before: before))?.code == .badImageData) == isRefused)
         }
     }
 
-    @Test func `Attributes with a prefix are others`() {
+    @Test func `Attributes with a prefix are different ones`() {
         #expect(refusal(document("<g x:fill='\(Self.address)' x:style='fill:\(Self.address)'/>")) == nil)
         #expect(isRefused(document("<g fill='\(Self.address)' x:fill='red'/>")))
         #expect(refusal(document("<image x:href='\(Self.bomb)'/>"))?.limit?.name == "maximumPixelCount")

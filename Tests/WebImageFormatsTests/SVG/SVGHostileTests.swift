@@ -62,7 +62,7 @@ import WebImageSVG
         #expect(try middle(document("<rect width='20' height='20' fill='none' onload='this.remove()'/>")) == 0)
     }
 
-    @Test func `An embedded picture over a limit is refused before it is decoded`() throws {
+    @Test func `An embedded image above a limit is refused before it is decoded`() throws {
         // The header is enough to be refused by.
         let bomb = PNGBomb.make(width: 30_000, height: 30_000).prefix(100)
         let address = "data:image/png;base64,\(base64(bomb))"
@@ -91,7 +91,7 @@ import WebImageSVG
         #expect(error(document("<image href='\(escaped)'/>"))?.limit?.name == "maximumPixelCount")
     }
 
-    @Test func `An embedded drawing of a great size is refused`() {
+    @Test func `An embedded drawing of a huge size is refused`() {
         let inner = Data("<svg xmlns='http://www.w3.org/2000/svg' width='60000' height='60000'/>".utf8)
         let refused = error(document("<image href='data:image/svg+xml;base64,\(base64(inner))'/>"))
         #expect(refused?.limit?.name == "maximumPixelCount")
@@ -102,7 +102,7 @@ import WebImageSVG
         #expect(error(nested)?.code == .limitExceeded)
     }
 
-    @Test func `Embedded pictures count together`() throws {
+    @Test func `Embedded images count together`() throws {
         let picture = base64(try Fixtures.data("PNG/photo-rgb.png"))
         var options = ImageDecodeOptions()
         options.limits.maximumDecodedByteCount = 120 * 90 * 4 * 3
@@ -111,7 +111,7 @@ import WebImageSVG
         #expect(error(document(String(repeating: image, count: 4)), options)?.limit?.name == "maximumDecodedByteCount")
     }
 
-    @Test func `An embedded picture that cannot be read is left out`() throws {
+    @Test func `An unreadable embedded image is left out`() throws {
         for payload in ["image/png;base64,AAAA", "image/png;base64,%%%", "image/png,", "text/plain,hello", ""] {
             let body = "\(Self.red)<image width='20' height='20' href='data:\(payload)'/>"
             #expect(try middle(document(body)) == 255, "\(payload)")
@@ -135,7 +135,7 @@ import WebImageSVG
         #expect(error(document("<rect id='&q;'/>", before: parameter)) != nil)
     }
 
-    @Test func `Elements may be nested, and only so deep`() throws {
+    @Test func `The nesting of elements is limited`() throws {
         func nested(_ depth: Int) -> Data {
             document(String(repeating: "<g>", count: depth) + Self.red + String(repeating: "</g>", count: depth))
         }
@@ -155,7 +155,7 @@ import WebImageSVG
         "<feConvolveMatrix order='40/**/' kernelMatrix='MATRIX'/>", "<feConvolveMatrix kernelMatrix='MATRIX'/>",
         "<feConvolveMatrix order='3' kernelMatrix='PACKED'/>", "<feConvolveMatrix order='20' kernelMatrix='MATRIX'/>",
     ])
-    func `Filters that would take for ever, or the process with them, do not`(filter: String) throws {
+    func `Filters that would take forever, or crash the process, end in an error`(filter: String) throws {
         let matrix = String(repeating: "1 ", count: 1600)
         let packed = String(repeating: ".5", count: 800) + String(repeating: "-1", count: 800)
         let filled = filter.replacing("MATRIX", with: matrix).replacing("PACKED", with: packed)
@@ -168,7 +168,7 @@ import WebImageSVG
         #expect(error(document("<feTurbulence/>", before: defaults))?.code == .badImageData)
     }
 
-    @Test func `What librsvg panics over is an error, as often as it happens`() throws {
+    @Test func `A panic of librsvg is an error, however often it happens`() throws {
         let fonts = "<text y='10' font-size='1e38'>x</text><text y='10' style='font-size: 2147483648px'>x</text>"
         for _ in 0..<5 {
             // librsvg 2.54 panics; others may draw nothing.
@@ -177,7 +177,7 @@ import WebImageSVG
         #expect(try middle(document(Self.red)) == 255)
     }
 
-    @Test func `Filters of a usual size are as they were`() throws {
+    @Test func `Filters of a usual size are unaffected`() throws {
         let matrix = "<feConvolveMatrix order='3' kernelMatrix='0 0 0 0 1 0 0 0 0'/>"
         let body =
             "<filter id='f' x='0' y='0' width='1' height='1'>\(matrix)</filter><g filter='url(#f)'>\(Self.red)</g>"
@@ -194,7 +194,7 @@ import WebImageSVG
         }
     }
 
-    @Test func `Compressed documents are not taken`() throws {
+    @Test func `Compressed documents are refused`() throws {
         let start = Data([0x1F, 0x8B, 8, 0])
         #expect(!coder.canDecode(start))
         #expect(error(start)?.code == .badImageData)

@@ -5,7 +5,7 @@ import WebImage
 import WebImageFormats
 import WebImageSVG
 
-/// SVG in workers, as it is registered: what a hostile document costs.
+/// SVG in workers, as registered by default: the cost of hostile documents.
 @Suite(
     .enabled(
         if: DecoderProgram.isSupported,
@@ -22,21 +22,21 @@ struct SVGIsolationTests {
 
     private static let good = SVGDrawings.document("<rect width='20' height='20' fill='red'/>", size: 20)
 
-    /// How a decode ends, and that another document can be decoded then.
+    /// Returns the result of a decode, and checks that another document can be decoded then.
     private static func outcome(_ data: Data, seconds: Double) async throws -> Result<Image, WebImageError> {
         let start = ContinuousClock.now
         let outcome: Result<Image, WebImageError>
         do throws(WebImageError) {
             outcome = .success(try await Image.decode(data, coder: coder(seconds: seconds)))
         } catch { outcome = .failure(error) }
-        // A start takes long on a machine that is busy, and a worker that has seen other documents is replaced once.
+        // A start takes long on a busy machine, and a worker that has decoded other documents is replaced once.
         #expect(ContinuousClock.now - start < .seconds(2 * seconds + 60))
         #expect(try await Image.decode(good, coder: coder(seconds: 60)).bitmap.premultipliedRGBA(x: 9, y: 9)[0] == 255)
         return outcome
     }
 
     @Test(arguments: SVGDrawings.endless.keys.sorted())
-    func `A document that nobody can draw costs an error within its time`(name: String) async throws {
+    func `A document that cannot be drawn is an error within the time limit`(name: String) async throws {
         let data = try #require(SVGDrawings.endless[name])
         guard case .failure(let error) = try await Self.outcome(data, seconds: 0.5) else {
             Issue.record("it was drawn")
@@ -49,7 +49,7 @@ struct SVGIsolationTests {
     }
 
     @Test(arguments: SVGDrawings.heavy.keys.sorted())
-    func `A document that takes long is drawn, or costs an error within its time`(name: String) async throws {
+    func `A document that takes long is drawn, or is an error within the time limit`(name: String) async throws {
         _ = try await Self.outcome(try #require(SVGDrawings.heavy[name]), seconds: 0.5)
     }
 
@@ -59,7 +59,7 @@ struct SVGIsolationTests {
         #expect(try await Self.outcome(data, seconds: 60).get().pixelWidth == 500)
     }
 
-    @Test func `Time that the limits leave ends a drawing, too`() async throws {
+    @Test func `The remaining time of the limits ends a drawing, too`() async throws {
         var options = ImageDecodeOptions()
         options.limits.maximumDecodeDuration = 0.5
         let data = try #require(SVGDrawings.endless["filters by uses"])
@@ -69,7 +69,7 @@ struct SVGIsolationTests {
         #expect(error?.code == .decodeTimedOut && error?.message.contains("0.5 s") == true)
     }
 
-    @Test func `A load of a hostile document is an error with the URL, in the time of the default`() async throws {
+    @Test func `A load of a hostile document is an error with the URL, in the default time limit`() async throws {
         let coders = ImageCodersManager()
         WebImageFormats.registerAll(in: coders)
         let data = try #require(SVGDrawings.endless["filters by uses"])
@@ -98,14 +98,14 @@ struct SVGIsolationTests {
             try await ImageProperties.read(from: data, coder: coders)
                 == SVGCoder.inProcess.properties(of: data, limits: .init())
         )
-        // It waits for the worker on the threads for that; nothing else does.
+        // It waits for the worker on dedicated threads; nothing else does.
         #expect(CodingQueue.queue(of: coders, for: data) !== CodingQueue.shared)
         #expect(try CodingQueue.queue(of: coders, for: Fixtures.data("TIFF/photo-lzw.tiff")) === CodingQueue.shared)
         #expect(!coders.canDecodeIncrementally(data))
     }
 }
 
-/// Where SVG is drawn in a program without a worker.
+/// Drawing of SVG in a program without a worker.
 @Suite struct SVGPlaceTests {
     private let data = SVGDrawings.document("<rect width='20' height='20'/>", size: 20)
 
@@ -121,7 +121,7 @@ struct SVGIsolationTests {
         }
     }
 
-    @Test func `A coder draws nothing in this process unless that is allowed, and no more than is allowed`() {
+    @Test func `A coder draws in this process only if allowed, and within the allowed length`() {
         let refused = errors(SVGCoder(), data)
         #expect(refused.map { $0?.code } == [.decoderUnavailable, .decoderUnavailable, .decoderUnavailable])
         #expect(refused[0]?.message.contains("SVGCoder(maximumInProcessByteCount:)") == true)
@@ -133,7 +133,7 @@ struct SVGIsolationTests {
         }
     }
 
-    @Test func `Without a worker a load says so, and what can be done`() async throws {
+    @Test func `Without a worker a load is an error with a hint`() async throws {
         var isolation = DecodeIsolation(formats: [.svg])
         isolation.workerPath = "/nonexistent/decoder"
         let coder = IsolatedImageCoder(isolation, base: SVGCoder(), advice: "do otherwise")

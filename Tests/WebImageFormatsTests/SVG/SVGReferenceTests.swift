@@ -14,7 +14,7 @@ import WebImage
         SVGDrawings.document(body, before: before, size: size)
     }
 
-    /// Why a document is refused, without drawing it.
+    /// The reason for refusing a document, without drawing it.
     private func refusal(_ data: Data) -> WebImageError? {
         do throws(WebImageError) {
             _ = try SVGDocument(SVGScreening.screened(data, limits: ImageLimits()).0)
@@ -25,7 +25,7 @@ import WebImage
     private static let rect = "<rect width='500' height='500' fill='red'/>"
 
     @Test(arguments: [1, 8, 18, 40])
-    func `Elements in entities lie as deep as the entities do`(count: Int) throws {
+    func `Elements in entities count with the entities' depth`(count: Int) throws {
         let open = String(repeating: "<g>", count: 250)
         let close = String(repeating: "</g>", count: 250)
         let entities = (1...count).map { "<!ENTITY e\($0) \"\(open)&e\($0 - 1);\(close)\">" }.joined()
@@ -44,7 +44,7 @@ import WebImage
         #expect(refusal(document("&a;&b;", before: open))?.code == .badImageData)
     }
 
-    @Test func `What entities make in all attributes together is bounded`() {
+    @Test func `The total expansion of entities in attributes is limited`() {
         let long = String(repeating: "a", count: 200_000)
         let before = "<!DOCTYPE svg [<!ENTITY a '\(long)'>]>"
         let few = String(repeating: "<g class='&a;'/>", count: 3)
@@ -57,7 +57,7 @@ import WebImage
         #expect(refusal(document(String(repeating: "&a;", count: 30), before: markup))?.code == .badImageData)
     }
 
-    /// What librsvg 2.54.7 draws of each, by a program of its own: lime at (10, 10), and red at (50, 10) or nothing.
+    /// The result of librsvg 2.54.7 for each, by a separate program: lime at (10, 10), and red at (50, 10) or nothing.
     @Test(arguments: [
         "<g id='a'><use href='#b'/><path d='M40 0h20v20h-20z' fill='red'/></g><g id='b'><use href='#a'/>LIME</g>",
         "<g id='a'><use href='#a'/>LIME</g>",
@@ -70,7 +70,7 @@ import WebImage
         "<linearGradient id='g' href='#h'/><linearGradient id='h' href='#g'/>LIME<circle r='5' fill='url(#g)'/>",
         "<filter id='f'><feImage href='#x'/></filter>LIME<circle id='x' cy='50' r='5' filter='url(#f)'/>",
     ])
-    func `An element that refers to itself by a circle is left out, and the rest is drawn`(body: String) throws {
+    func `An element with a circular reference is left out, and the rest is drawn`(body: String) throws {
         let data = document(body.replacing("LIME", with: "<path d='M0 0h20v20h-20z' fill='lime'/>"), size: 100)
         let bitmap = try coder.decode(data, options: .init()).bitmap
         #expect(bitmap.premultipliedRGBA(x: 10, y: 10) == [0, 255, 0, 255])
@@ -82,25 +82,25 @@ import WebImage
         let chain = (1...200).map { "<g id='c\($0)'><use href='#c\($0 - 1)'/></g>" }.joined()
         let body = "<defs><g id='c0'>\(Self.rect)</g>\(chain)</defs><use href='#c200'/>"
         let image = try? coder.decode(document(body, size: 20), options: .init())
-        // It may have a limit of its own, but ends nothing.
+        // It may have its own limit, but does not crash.
         #expect(image == nil || image?.bitmap.premultipliedRGBA(x: 10, y: 10).count == 4)
     }
 
     @Test(arguments: [("", "", 1600), ("<g>", "</g>", 31), ("<a>", "</a>", 31)])
-    func `References in a document of 64 KiB do not use up the stack`(open: String, close: String, count: Int) {
-        // Those that take most of it for their length.
+    func `References in a document of 64 KiB do not exhaust the stack`(open: String, close: String, count: Int) {
+        // The ones with the largest stack use for their length.
         let (depth, coder) = (open.isEmpty ? 0 : 250, coder)
         let (before, after) = (String(repeating: open, count: depth), String(repeating: close, count: depth))
         let links = (0..<count).map { "<g id='c\($0)'>\(before)<use href='#c\($0 + 1)'/>\(after)</g>" }.joined()
         let data = document(links, size: 20)
         #expect(data.count > 50_000 && data.count <= 64 << 10)
         let result = Monitor<Bool?>(nil)
-        // Nor that of the thread that asks for it.
+        // Nor that of the calling thread.
         startThread(stackByteCount: 256 << 10) {
             let image = try? coder.decode(data, options: .init())
             result.withLock { $0 = image != nil }
         }
-        // Drawn or refused, as librsvg has it.
+        // Drawn or refused, depending on librsvg.
         #expect(result.wait { $0 } != nil)
     }
 
@@ -112,7 +112,7 @@ import WebImage
         #expect(refusal(document("<style>\(style)</style>"))?.code == .badImageData)
     }
 
-    @Test func `What lies in addresses is refused where it would be drawn`() {
+    @Test func `Content in addresses is refused where it would be drawn`() {
         #expect(refusal(document("<style>@import url(https://fonts.example/css);</style>")) == nil)
         #expect(refusal(document("", before: "<?xml-stylesheet href='data:text/css,a'?>"))?.code == .badImageData)
         #expect(refusal(document("", before: "<?xml-stylesheet href='a.css'?>")) == nil)

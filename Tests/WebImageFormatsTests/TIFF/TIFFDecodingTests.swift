@@ -17,10 +17,10 @@ import WebImageTIFF
 
     private static let files = Fixtures.names(in: "TIFF", ending: "tiff").filter { !$0.hasPrefix("photo") }
 
-    /// Where a codec loses, or colours are converted in another way.
+    /// The tolerance for lossy codecs, or colours that are converted differently.
     private static func tolerance(_ name: String) -> Int {
         let isExact = !["jpeg", "icc", "ycbcr", "cielab"].contains { name.hasPrefix($0) }
-        // Tone mapping goes by tables.
+        // Tone mapping uses tables.
         let isMapped = name.hasPrefix("rgb-float") || name.hasPrefix("log")
         return isMapped || name.hasPrefix("rgba-premultiplied-16bit") ? 1 : isExact ? 0 : 2
     }
@@ -44,7 +44,7 @@ import WebImageTIFF
     @Test func `All fixtures were found`() { #expect(Self.files.count >= 80) }
 
     @Test(arguments: 1...8)
-    func `The orientation is told and applied`(number: Int) throws {
+    func `The orientation is reported and applied`(number: Int) throws {
         let data = try Fixtures.data("TIFF/orientation-\(number).tiff")
         #expect(try coder.properties(of: data, limits: .init()).orientation.rawValue == number)
         var options = ImageDecodeOptions()
@@ -54,7 +54,7 @@ import WebImageTIFF
         #expect(image.metadata.sourceOrientation.rawValue == number && image.orientation == .up)
     }
 
-    @Test func `The profile is told`() throws {
+    @Test func `The profile is reported`() throws {
         for (name, profile) in [("icc-wide", "Test wide RGB"), ("icc-cmyk", "Test CMYK")] {
             let data = try Fixtures.data("TIFF/\(name).tiff")
             #expect(try coder.properties(of: data, limits: .init()).colorProfile == profile)
@@ -65,7 +65,7 @@ import WebImageTIFF
         }
     }
 
-    @Test func `A size that is over a limit is refused before memory is taken`() throws {
+    @Test func `A size above a limit is refused before memory is allocated`() throws {
         // The entries of width and height are the first two of the directory at the end.
         var data = try Fixtures.data("TIFF/gray-8bit.tiff")
         let directory = data[4..<8].reversed().reduce(0) { $0 << 8 | Int($1) }
@@ -77,7 +77,7 @@ import WebImageTIFF
         #expect(refused?.limit?.required == 3_600_000_000)
     }
 
-    @Test func `A row of tiles that is over the limit is refused`() throws {
+    @Test func `A row of tiles above the limit is refused`() throws {
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = ImageSize(width: 4, height: 4)
         options.limits.maximumDecodedByteCount = 2000
@@ -86,13 +86,13 @@ import WebImageTIFF
     }
 
     @Test(arguments: ["same-lzw", "same-planes", "same-tiles", "same-one-strip", "photo-jpeg", "fax-g4", "ycbcr-2x2"])
-    func `Pixels that are missing are an error`(name: String) throws {
-        // The directory lies at the end of most: what lies before it is taken out of the middle of the pixels.
+    func `Missing pixels are an error`(name: String) throws {
+        // The directory is at the end of most files: the bytes before it are removed from the middle of the pixels.
         let data = try Fixtures.data("TIFF/\(name).tiff")
         for part in 1..<16 { #expect(error(data.prefix(data.count * part / 16)) != nil, "\(part)/16") }
     }
 
-    @Test func `A strip that ends too early is an error, and a JPEG in it`() throws {
+    @Test func `A strip that ends too early is an error, also a JPEG strip`() throws {
         for name in ["photo-jpeg", "photo-lzw", "fax-g4", "same-packbits", "same-deflate"] {
             var data = try Fixtures.data("TIFF/\(name).tiff")
             let half = data.count / 2
@@ -102,7 +102,7 @@ import WebImageTIFF
         }
     }
 
-    @Test func `Samples that make no sense are errors`() throws {
+    @Test func `Invalid samples are errors`() throws {
         let original = try Fixtures.data("TIFF/rgb-8bit.tiff")
         let directory = original[4..<8].reversed().reduce(0) { $0 << 8 | Int($1) }
         let count = Int(original[directory])
@@ -125,7 +125,7 @@ import WebImageTIFF
         #expect(try coder.properties(of: Fixtures.data("TIFF/same-bigtiff.tiff"), limits: .init()).pageCount == 1)
     }
 
-    @Test func `What begins like a TIFF and is none is an error`() {
+    @Test func `Data that only begins like a TIFF is an error`() {
         for bytes: [UInt8] in [
             [], [0x49, 0x49], [0x49, 0x49, 0x2A, 0, 8, 0, 0, 0], [0x4D, 0x4D, 0, 0x2A, 0, 0, 0, 0],
         ] {

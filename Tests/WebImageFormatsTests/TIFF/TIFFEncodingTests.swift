@@ -5,7 +5,7 @@ import Testing
 import WebImage
 import WebImageTIFF
 
-/// What is written is read back by the decoder, which is tested against other programs.
+/// Output is read back by the decoder, which is tested against other programs.
 @Suite(.tags(.addressSanitizer)) struct TIFFEncodingTests {
     private let coder = TIFFCoder()
 
@@ -20,7 +20,7 @@ import WebImageTIFF
     }
 
     @Test(arguments: ["same-lzw", "rgba-8bit", "photo-lzw", "gray-1bit"], [0, 1, 2, 3])
-    func `Pixels come back exactly, and the image is not touched`(name: String, compression: Int) throws {
+    func `Pixels are read back exactly, and the image is not changed`(name: String, compression: Int) throws {
         let original = try image(name)
         let before = pixels(original)
         var options = ImageEncodeOptions()
@@ -32,7 +32,7 @@ import WebImageTIFF
         #expect(pixels(copy) == before && pixels(original) == before)
     }
 
-    @Test func `LZW is what is written unless told otherwise, and it makes files smaller`() throws {
+    @Test func `LZW is the default compression, and makes files smaller`() throws {
         let original = try image("photo-lzw")
         var sizes: [TIFFCoder.Compression: Int] = [:]
         for compression in [TIFFCoder.Compression.lzw, .deflate, .packBits, .none] {
@@ -45,7 +45,7 @@ import WebImageTIFF
         #expect((sizes[.lzw] ?? .max) < 120 * 90 * 2 && (sizes[.deflate] ?? .max) < (sizes[.lzw] ?? 0))
     }
 
-    @Test func `The longest size is kept to and never enlarges`() throws {
+    @Test func `The maximum size holds and never enlarges`() throws {
         let original = try image("photo-alpha-planes")
         for (box, width, height) in [((60, 60), 60, 45), ((1000, 30), 40, 30), ((500, 500), 120, 90)] {
             var options = ImageEncodeOptions()
@@ -68,7 +68,7 @@ import WebImageTIFF
         #expect(error?.code == .unsupportedFormat)
     }
 
-    @Test func `A file that is too big is refused, with the bytes it takes`() throws {
+    @Test func `A file above the size limit is an error with the bytes needed`() throws {
         let original = try image("photo-lzw")
         var options = ImageEncodeOptions()
         let data = try coder.encode(original, to: .tiff, options: options)

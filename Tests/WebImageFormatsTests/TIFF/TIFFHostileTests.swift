@@ -5,11 +5,11 @@ import Testing
 import WebImage
 import WebImageTIFF
 
-/// Small files that ask for much.
+/// Small files that claim large amounts.
 @Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct TIFFHostileTests {
     private let coder = TIFFCoder()
 
-    /// A little-endian file of a directory, and what follows it.
+    /// A little-endian file of a directory, and the data after it.
     private func file(_ entries: [(tag: UInt16, type: UInt16, values: [UInt32])], pixels: [UInt8]) -> Data {
         func bytes(_ value: UInt32, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(value >> (8 * $0) & 255) } }
         let sorted = entries.sorted { $0.tag < $1.tag }
@@ -59,7 +59,7 @@ import WebImageTIFF
         compression: UInt32,
         photometric: UInt32
     ) {
-        // A head of JBIG that says 2147483647 pixels a side: libjbig ends the process where it has no memory for that.
+        // A JBIG header that claims 2147483647 pixels a side: libjbig ends the process without memory for that.
         let head: [UInt8] = [
             0, 0, 1, 0, 0x7F, 255, 255, 255, 0x7F, 255, 255, 255, 0x7F, 255, 255, 255, 0, 0, 0, 0, 255, 2,
         ]
@@ -75,7 +75,7 @@ import WebImageTIFF
     }
 
     @Test(arguments: [1, 2] as [UInt32])
-    func `Thousands of samples that nobody looks at are not decoded`(planar: UInt32) throws {
+    func `Thousands of unused samples are not decoded`(planar: UInt32) throws {
         // All strips are the same few bytes.
         let rows = 400
         let data = file(
@@ -91,7 +91,7 @@ import WebImageTIFF
         #expect(refused.limit?.required == Int64(10_000 * 60_000 * rows))
     }
 
-    @Test func `Samples beside the colours are read over`() throws {
+    @Test func `Samples beside the colours are skipped`() throws {
         // Of forty, the first is grey.
         let pixels = (0..<4).flatMap { (pixel: Int) -> [UInt8] in
             [UInt8(pixel * 60)] + [UInt8](repeating: 255, count: 39)

@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct AnimatedImageViewTests {
-    @Test func `Its properties have SDWebImage's defaults, and nothing plays before there is a picture`() async throws {
+    @Test func `The properties have SDWebImage's defaults, and nothing plays before there is an image`() async throws {
         let stage = try await AnimationStage()
         let view = stage.view
         #expect(view.player == nil && view.currentFrame == nil && view.currentFrameIndex == 0)
@@ -25,9 +25,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `A picture that moves plays, a still one does not, and each picture has a player of its own`()
-        async throws
-    {
+    @Test func `An animated image plays, a still one does not, and each image has its own player`() async throws {
         let stage = try await AnimationStage()
         let image = try ColorFrames().image()
         stage.show(image)
@@ -37,7 +35,7 @@ import WebImage
         #expect(stage.view.currentFrame === image.animation?.image)
         #expect(await stage.plays(to: 1))
         stage.show(image)
-        #expect(stage.view.player === first && stage.view.currentFrameIndex == 1, "the same picture plays on")
+        #expect(stage.view.player === first && stage.view.currentFrameIndex == 1, "the same image plays on")
         stage.show(try ColorFrames([ColorFrames.blue, ColorFrames.red]).image())
         #expect(first == nil && stage.view.player != nil && stage.view.currentFrameIndex == 0)
         #expect(try await stage.middle() == ColorFrames.blue)
@@ -49,7 +47,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `A view that begins with an animation plays it`() async throws {
+    @Test func `A view that starts with an animation plays it`() async throws {
         let stage = try await AnimationStage()
         let image = try ColorFrames().image()
         stage.picture.setImage(with: nil, placeholder: .image(image))
@@ -60,7 +58,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `Every property reaches the player, before the picture and after it`() async throws {
+    @Test func `Every property reaches the player, whether set before or after the image`() async throws {
         let stage = try await AnimationStage()
         let view = stage.view
         for isBefore in [true, false] {
@@ -71,7 +69,7 @@ import WebImage
             if isBefore { stage.show(try frames.image()) }
             let player = try #require(view.player)
             #expect(player.playbackRate == 2 && player.playbackMode == .bounce && player.maxBufferSize == 5000)
-            #expect(player.totalLoopCount == 3, "the picture says")
+            #expect(player.totalLoopCount == 3, "the image says")
             view.shouldCustomLoopCount = true
             #expect(player.totalLoopCount == 7)
             view.animationRepeatCount = 9
@@ -83,7 +81,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `The rate and the mode are kept to`() async throws {
+    @Test func `The playback rate and mode are obeyed`() async throws {
         let stage = try await AnimationStage()
         (stage.view.playbackMode, stage.view.playbackRate) = (.reverse, 2)
         stage.show(try ColorFrames().image())
@@ -100,7 +98,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `It ends after its loops with the last frame, and begins anew when it is told to`() async throws {
+    @Test func `The animation ends after its loops with the last frame, and starts again when told to`() async throws {
         let stage = try await AnimationStage()
         stage.view.shouldCustomLoopCount = true
         stage.view.animationRepeatCount = 2
@@ -115,7 +113,7 @@ import WebImage
         gtk_widget_set_visible(UnsafeMutableRawPointer(stage.picture).widget, 0)
         gtk_widget_set_visible(UnsafeMutableRawPointer(stage.picture).widget, 1)
         #expect(await MainLoopTurns.wait { gtk_widget_get_mapped(UnsafeMutableRawPointer(stage.picture).widget) != 0 })
-        #expect(!stage.view.isAnimating, "being seen again does not begin it")
+        #expect(!stage.view.isAnimating, "becoming visible does not start it")
         stage.view.startAnimating()
         #expect(stage.view.isAnimating)
         #expect(await stage.reaches(0))
@@ -123,7 +121,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `Without autoPlay it waits to be started`() async throws {
+    @Test func `Without autoPlay the animation waits to be started`() async throws {
         let stage = try await AnimationStage()
         stage.view.autoPlayAnimatedImage = false
         stage.show(try ColorFrames().image())
@@ -137,7 +135,7 @@ import WebImage
     }
 
     @Test(arguments: [false, true])
-    func `Stopped it keeps its frame, and goes on from there or from the beginning`(resets: Bool) async throws {
+    func `A stopped animation keeps its frame, and resumes there or at the beginning`(resets: Bool) async throws {
         let stage = try await AnimationStage()
         stage.view.resetFrameIndexWhenStopped = resets
         stage.show(try ColorFrames().image())
@@ -151,7 +149,7 @@ import WebImage
         gtk_widget_set_visible(widget, 0)
         gtk_widget_set_visible(widget, 1)
         #expect(await MainLoopTurns.wait { gtk_widget_get_mapped(widget) != 0 })
-        #expect(!stage.view.isAnimating, "what was stopped stays so")
+        #expect(!stage.view.isAnimating, "a stopped animation stays stopped")
         stage.view.startAnimating()
         if resets {
             #expect(await stage.reaches(0))
@@ -163,7 +161,7 @@ import WebImage
     }
 
     @Test(arguments: [false, true])
-    func `Stopped it keeps the frames that were decoded, or not`(clears: Bool) async throws {
+    func `A stopped animation keeps or releases its decoded frames`(clears: Bool) async throws {
         let stage = try await AnimationStage()
         let frames = ColorFrames()
         stage.view.clearBufferWhenStopped = clears
@@ -180,7 +178,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `It goes to a frame without playing, and plays on from there`() async throws {
+    @Test func `Seeking shows a frame without playing, and playback continues there`() async throws {
         let stage = try await AnimationStage()
         stage.view.autoPlayAnimatedImage = false
         stage.show(try ColorFrames().image())
@@ -197,7 +195,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `A handle does not keep its view, and is of no use without it`() async throws {
+    @Test func `An AnimatedImageView does not retain its view, and has no effect without it`() async throws {
         let before = ViewState.count
         let stage = try await AnimationStage()
         stage.show(try ColorFrames().image())

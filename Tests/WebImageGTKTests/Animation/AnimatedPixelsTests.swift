@@ -12,7 +12,7 @@ import WebImage
 
     init() throws { bench = try ViewBench() }
 
-    /// Whether a widget shows, in its middle, a part of a picture: rows of it from one on.
+    /// Returns whether a widget shows, in its middle, a part of an image: its rows from one on.
     private func difference(
         _ pixels: WidgetPixels,
         _ expected: PortableAnymap,
@@ -34,7 +34,7 @@ import WebImage
     }
 
     @Test(arguments: ["random-0.gif", "webp-0.webp", "apng-rgba-0.png"])
-    func `Every frame is seen as another program made it`(name: String) async throws {
+    func `Every frame is drawn as another program decoded it`(name: String) async throws {
         let expected = try Fixtures.pixels("Animation/" + name.prefix { $0 != "." } + ".pam")
         let stage = try await AnimationStage()
         let url = ViewBench.url(name)
@@ -56,7 +56,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `GtkImage plays as well`() async throws {
+    @Test func `GtkImage plays animations, too`() async throws {
         let stage = try await AnimationStage { OpaquePointer(gtk_image_new()) }
         gtk_image_set_pixel_size(stage.picture, 30)
         stage.show(try ColorFrames().image())
@@ -66,7 +66,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `What the view is asked to be does not change with the frames`() async throws {
+    @Test func `The view's requested size does not change with the frames`() async throws {
         let stage = try await AnimationStage()
         var sizes = 0
         stage.show(try ColorFrames().image())
@@ -77,7 +77,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `Nothing is drawn anew while a frame stays`() async throws {
+    @Test func `Nothing is redrawn while a frame stays`() async throws {
         let stage = try await AnimationStage()
         var draws = 0
         stage.show(try ColorFrames().image())
@@ -90,7 +90,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `What stands for the view elsewhere is the frame that it shows`() async throws {
+    @Test func `The paintable's current image is the displayed frame`() async throws {
         let stage = try await AnimationStage()
         stage.show(try ColorFrames().image())
         #expect(await stage.reaches(0))

@@ -26,7 +26,7 @@ import WebImage
         try #require(await bench.loader.request(of: url))
     }
 
-    /// Where each frame of a GIF of this kind ends: at the next block after its pixels.
+    /// The end of each frame in a GIF of this kind: at the next block after its pixels.
     private func frameEnds(_ data: Data) -> [Int] {
         let bytes = [UInt8](data)
         func table(_ flags: UInt8) -> Int { flags & 0x80 != 0 ? 3 << (Int(flags & 7) + 1) : 0 }
@@ -45,9 +45,7 @@ import WebImage
         return ends
     }
 
-    @Test func `A GIF that is arriving plays as far as it has come, waits there, and goes on without a jump`()
-        async throws
-    {
+    @Test func `An arriving GIF plays the received frames, waits there, and continues without a jump`() async throws {
         let stage = try await AnimationStage()
         let data = try Fixtures.data(Self.name)
         let ends = frameEnds(data)
@@ -71,14 +69,14 @@ import WebImage
         stage.takeClock()
         let whole = try #require(stage.view.player)
         #expect(whole !== first && whole.totalFrameCount == 6 && stage.view.isAnimating)
-        #expect(try await stage.middle() == seen, "what was seen stays")
+        #expect(try await stage.middle() == seen, "the displayed frame stays")
         #expect(await stage.reaches(last))
         for index in (last + 1)..<6 { #expect(await stage.plays(to: index)) }
-        #expect(stage.shown == Array(last..<6), "none was left out, and it did not begin anew")
+        #expect(stage.shown == Array(last..<6), "none was skipped, and it did not start again")
         stage.window.close()
     }
 
-    @Test func `More that comes while it plays waits until it is needed`() async throws {
+    @Test func `Data received during playback waits until it is needed`() async throws {
         let stage = try await AnimationStage()
         let data = try Fixtures.data(Self.name)
         let ends = frameEnds(data)
@@ -90,7 +88,7 @@ import WebImage
             let preview = try #require(try decoder.image(maximumPreviewPixelCount: .max))
             #expect(preview.metadata.isIncremental)
             let content = try #require(PaintableContent(preview))
-            // What a delivery does.
+            // The effect of a delivery.
             stage.state.continuingAnimation(of: load) { load.setter(content, nil) }
         }
         try arrive(ends[0] / 2)
@@ -116,7 +114,9 @@ import WebImage
     }
 
     @Test(arguments: [AnimationPlaybackMode.normal, .reverse])
-    func `Otherwise it waits for the whole picture`(mode: AnimationPlaybackMode) async throws {
+    func `Without incremental loading, or in reverse, a view waits for the whole image`(mode: AnimationPlaybackMode)
+        async throws
+    {
         let stage = try await AnimationStage()
         let data = try Fixtures.data(Self.name)
         if mode == .normal { stage.view.shouldIncrementalLoad = false }
@@ -131,7 +131,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `Another picture of the same slot begins anew`() async throws {
+    @Test func `A different image in the same slot starts again`() async throws {
         let stage = try await AnimationStage()
         try await load(stage, [])
         bench.loader.end(url, with: .success(try Fixtures.data(Self.name)))
@@ -150,7 +150,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `The same picture set again goes on at the frame that is seen`() async throws {
+    @Test func `The same image set again continues at the displayed frame`() async throws {
         let stage = try await AnimationStage()
         try await load(stage, [])
         bench.loader.end(url, with: .success(try Fixtures.data(Self.name)))
@@ -174,7 +174,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `When the view grows after a transition, the frame that is seen gets more pixels`() async throws {
+    @Test func `When the view grows after a transition, the displayed frame gets more pixels`() async throws {
         let picture = ViewBench.makeImage()
         let raw = UnsafeMutableRawPointer(picture)
         let fixed = UnsafeMutableRawPointer(try #require(gtk_fixed_new()))
@@ -195,7 +195,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `When the view grows it goes on with bigger frames`() async throws {
+    @Test func `When the view grows playback continues with bigger frames`() async throws {
         let stage = try await AnimationStage()
         stage.view.autoPlayAnimatedImage = false
         var context = bench.context
@@ -209,7 +209,7 @@ import WebImage
         #expect(await stage.reaches(0))
         for index in [1, 2] { #expect(await stage.plays(to: index)) }
         #expect(stage.view.currentFrame?.pixelWidth == 24)
-        // As noteDrawn does, were the size not that of the context.
+        // As noteDrawn does, if the size were not that of the context.
         let shown = try #require(stage.state.shown)
         var request = shown.load.request
         request.isUpgrade = true

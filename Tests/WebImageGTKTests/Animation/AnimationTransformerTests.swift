@@ -38,7 +38,7 @@ private final class Exchange: ImageTransformer {
 }
 
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct AnimationTransformerTests {
-    @Test func `Each frame is transformed, and the picture is not seen as it is`() async throws {
+    @Test func `Each frame is transformed, and the original is never displayed`() async throws {
         let stage = try await AnimationStage()
         let background = try await stage.middle()
         let transformer = Exchange()
@@ -56,7 +56,7 @@ private final class Exchange: ImageTransformer {
         stage.window.close()
     }
 
-    @Test func `It is transformed before it plays, too`() async throws {
+    @Test func `The poster is transformed before playback, too`() async throws {
         let stage = try await AnimationStage()
         stage.view.animationTransformer = Exchange()
         stage.view.autoPlayAnimatedImage = false
@@ -67,7 +67,7 @@ private final class Exchange: ImageTransformer {
         stage.window.close()
     }
 
-    @Test func `A transformer that is set or taken away while it plays changes the frame that is seen`() async throws {
+    @Test func `A transformer set or removed during playback changes the displayed frame`() async throws {
         let stage = try await AnimationStage()
         stage.show(try ColorFrames().image())
         #expect(await stage.reaches(0))
@@ -90,7 +90,7 @@ private final class Exchange: ImageTransformer {
         stage.window.close()
     }
 
-    @Test func `Views whose transformers have the same key share what they make`() async throws {
+    @Test func `Views whose transformers have the same key share transformed frames`() async throws {
         let stages = [try await AnimationStage(), try await AnimationStage()]
         let transformers = [Exchange(), Exchange()]
         let image = try ColorFrames().image()

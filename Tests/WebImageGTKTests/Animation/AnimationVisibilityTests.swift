@@ -16,7 +16,8 @@ import WebImage
         state.paintable.show(PaintableContent(image))
     }
 
-    @Test func `On a hidden page it stands still and decodes nothing, and then goes on where it was`() async throws {
+    @Test func `On a hidden page the animation pauses and decodes nothing, and then resumes where it was`() async throws
+    {
         let stack = UnsafeMutableRawPointer(try #require(gtk_stack_new()))
         let picture = ViewBench.makeImage()
         let other = try #require(gtk_label_new("other"))
@@ -32,13 +33,13 @@ import WebImage
         #expect(await MainLoopTurns.wait { gtk_widget_get_mapped(UnsafeMutableRawPointer(picture).widget) == 0 })
         #expect(!view.isAnimating && !ViewState.of(UnsafeMutableRawPointer(picture)).clock.isRunning)
         let index = view.currentFrameIndex
-        // What was being decoded when it was hidden may still come.
+        // A frame being decoded when the page was hidden may still arrive.
         await window.frames(4)
         let decoded = frames.requests.count
         await window.frames(6)
         #expect(view.currentFrameIndex == index && frames.requests.count == decoded)
         view.startAnimating()
-        #expect(!view.isAnimating, "not before it is seen")
+        #expect(!view.isAnimating, "not before it is visible")
         var next: Int?
         view.animationFrameHandler = { shown, _ in next = next ?? shown }
         gtk_stack_set_visible_child(stack.opaque, UnsafeMutableRawPointer(picture).widget)
@@ -48,7 +49,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `Views that show one image share its frames, and their textures`() async throws {
+    @Test func `Views that show one image share its frames and textures`() async throws {
         let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)))
         let pictures = (0..<2).map { _ in ViewBench.makeImage() }
         for picture in pictures {
@@ -79,7 +80,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { counts.allSatisfy { $0 >= 10 } })
         #expect(frames.requests == [0, 1, 2, 3], "each was decoded once")
         #expect(shared > 0)
-        // Each has a place of its own.
+        // Each has its own position.
         views[1].stopAnimating()
         let stopped = views[1].currentFrameIndex
         let count = counts[0]
@@ -88,7 +89,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A view that is destroyed while it plays leaves nothing behind`() async throws {
+    @Test func `A view destroyed during playback leaves nothing behind`() async throws {
         let before = ViewState.count
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
@@ -105,7 +106,7 @@ import WebImage
         #expect(player == nil)
     }
 
-    @Test func `Until a transition is over the first frame stands`() async throws {
+    @Test func `The first frame stays until a transition is over`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let state = ViewState.of(UnsafeMutableRawPointer(picture))
@@ -120,7 +121,7 @@ import WebImage
         let transition = WebImageTransition(duration: 0.1) { moment in
             moments += 1
             #expect(!view.isAnimating && view.currentFrame == nil)
-            #expect(moment.old?.image === seen, "the old picture is the frame that was seen")
+            #expect(moment.old?.image === seen, "the old image is the displayed frame")
             moment.drawOld()
         }
         let second = ColorFrames([ColorFrames.blue, ColorFrames.red], seconds: 0.02)
@@ -133,7 +134,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `While a frame stays for long, GTK is not asked for frames`() async throws {
+    @Test func `While a frame stays for long, no frame ticks are requested from GTK`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let state = ViewState.of(UnsafeMutableRawPointer(picture))
@@ -148,13 +149,13 @@ import WebImage
         #expect(times[2] - times[0] > 0.55, "it rests, and is in time")
         #expect(await MainLoopTurns.wait { !state.clock.isRunning })
         view.playbackRate = 1000
-        #expect(state.clock.isRunning, "what is changed is seen at once")
+        #expect(state.clock.isRunning, "changes are shown at once")
         view.stopAnimating()
         #expect(!state.clock.isRunning)
         window.close()
     }
 
-    @Test func `It plays when the user has turned animations off, too`() async throws {
+    @Test func `Animated images play when the user has turned animations off, too`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let settings = try #require(gtk_settings_get_default())

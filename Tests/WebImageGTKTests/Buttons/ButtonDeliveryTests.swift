@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Which load brought what a button shows.
+/// The load that an image on a button belongs to.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ButtonDeliveryTests {
     let bench: ViewBench
     let a = ViewBench.url("a.bmp")
@@ -14,7 +14,7 @@ import WebImage
 
     init() throws { bench = try ViewBench() }
 
-    @Test func `A highlighted picture is not what brought the next one of the button`() async throws {
+    @Test func `A highlighted image is not attributed to the load of the button's next image`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         try await bench.begin(button, a)

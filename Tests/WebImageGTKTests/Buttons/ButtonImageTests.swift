@@ -46,7 +46,7 @@ import WebImage
         try #require(await MainLoopTurns.wait { told.results.count > count })
     }
 
-    /// What is seen in the middle of a role's picture.
+    /// The colour in the middle of a role's image.
     private func middle(_ window: TestWindow, _ button: OpaquePointer, _ role: ButtonRole = .image) async throws
         -> Color
     {
@@ -69,7 +69,7 @@ import WebImage
         for (state, flag) in flags { #expect(state.rawValue == flag.rawValue) }
     }
 
-    @Test func `Each state has slots of its own`() {
+    @Test func `Each state has its own slots`() {
         let slots = ButtonState.allCases.map { ImageSlot.image($0) }
         let backgrounds = ButtonState.allCases.map { ImageSlot.background($0) }
         let others: [ImageSlot] = [.highlighted, .named("mine"), .named("others")]
@@ -82,7 +82,9 @@ import WebImage
     }
 
     @Test(arguments: [ButtonRole.image, .background])
-    func `The picture of the state is seen, the first of insensitive, active, checked and prelight`(role: ButtonRole)
+    func `The image of the current state is shown, the first of insensitive, active, checked and prelight`(
+        role: ButtonRole
+    )
         async throws
     {
         let button = OpaquePointer(try #require(gtk_toggle_button_new()))
@@ -98,7 +100,7 @@ import WebImage
         setFlag(GTK_STATE_FLAG_ACTIVE, true, button)
         #expect(try await middle(window, button, role) == Self.colors[.active])
         gtk_widget_set_sensitive(raw.widget, 0)
-        // Themes draw what cannot be used paler.
+        // Themes draw insensitive widgets paler.
         let content = ViewState.of(
             UnsafeMutableRawPointer(
                 try #require(
@@ -116,7 +118,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A state without a picture shows that of normal, and its URL`() async throws {
+    @Test func `A state without an image shows that of normal, and its URL`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         #expect(button.currentImageURL == nil && button.imageURL(in: .image) == nil && button.buttonPicture == nil)
@@ -137,7 +139,7 @@ import WebImage
     }
 
     @Test(arguments: [ButtonRole.image, .background])
-    func `Each state's load is cancelled by itself, or by the next one of the state`(role: ButtonRole) async throws {
+    func `Each state's load is cancelled separately, or by the next one of the state`(role: ButtonRole) async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         var context = bench.context
@@ -168,7 +170,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A placeholder is seen until the picture is there, and progress is told`() async throws {
+    @Test func `A placeholder is shown until the image arrives, and progress is reported`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
@@ -190,11 +192,11 @@ import WebImage
         #expect(try await middle(window, button) == Self.colors[.normal])
         #expect(button.setImage(with: nil, in: .image(.normal), completed: { told.results.append($0) }) == nil)
         #expect(told.codes.last == .invalidURL && button.imageURL(in: .image(.normal)) == nil)
-        #expect(try await middle(window, button)[3] == 0, "no placeholder takes the picture away")
+        #expect(try await middle(window, button)[3] == 0, "a nil placeholder does not remove the image")
         window.close()
     }
 
-    @Test func `The async forms return the picture, and throw why there is none`() async throws {
+    @Test func `The async forms return the image or throw the error`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let context = bench.context
@@ -219,7 +221,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `setImage without a state is that of normal`() async throws {
+    @Test func `setImage without a state sets the normal state`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let told = told

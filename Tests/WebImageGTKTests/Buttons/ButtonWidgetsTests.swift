@@ -34,7 +34,7 @@ import WebImage
         return try window.pixels(of: UnsafeMutableRawPointer(try #require(widget))).middle
     }
 
-    @Test func `A background lies behind the label that the button has`() async throws {
+    @Test func `A background lies behind the button's label`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new_with_label("Open")))
         let label = try #require(child(button))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
@@ -58,9 +58,9 @@ import WebImage
         let overlay = try #require(child(button))
         #expect(overlay.isA(gtk_overlay_get_type()))
         #expect(gtk_widget_get_parent(label.widget) == overlay.widget)
-        #expect(abs(measure() - width) <= 1, "what lies in front says how big the button is")
+        #expect(abs(measure() - width) <= 1, "the content in front determines the button's size")
         let background = UnsafeMutableRawPointer(try #require(button.buttonBackgroundPicture))
-        // It is decoded anew for the size at which it covers the button; until then its edges are soft.
+        // It is decoded again for the size at which it covers the button; until then its edges are soft.
         #expect(
             await MainLoopTurns.wait {
                 guard gtk_widget_get_width(background.widget) > 10, gtk_widget_get_height(background.widget) > 5,
@@ -71,14 +71,12 @@ import WebImage
         )
         let whole = try window.pixels(of: overlay)
         let isWritten = (0..<whole.width).contains { whole.rgba($0, whole.height / 2) != [255, 0, 0, 255] }
-        #expect(isWritten, "the label is seen before it")
+        #expect(isWritten, "the label is drawn in front of it")
         #expect(button.buttonPicture == nil)
         window.close()
     }
 
-    @Test func `An image takes the place of the label, and lies before a background`()
-        async throws
-    {
+    @Test func `An image replaces the label, and lies before a background`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new_with_label("Open")))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let told = told
@@ -96,7 +94,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A background first and then an image are the same`() async throws {
+    @Test func `A background set before the image gives the same result`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new_with_label("Open")))
         let label = ObjectReference(retaining: try #require(child(button)))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
@@ -125,7 +123,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `What the program puts into the button afterwards stays until an image is set`() async throws {
+    @Test func `A child set by the program afterwards stays until an image is set`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let told = told
@@ -136,7 +134,7 @@ import WebImage
         let label = try #require(child(button))
         button.setImage(with: a, in: .background, context: bench.context, completed: { told.results.append($0) })
         #expect(gtk_widget_get_parent(label.widget) == child(button)?.widget)
-        // In memory, unless the button has been given its new size by now and wants a bigger picture.
+        // Synchronously from memory, unless the button has its new size by now and needs more pixels.
         try #require(await MainLoopTurns.wait { told.results.count == 2 })
         #expect(try await middle(window, button.buttonBackgroundPicture) == [255, 0, 0, 255])
         button.setImage(with: a, in: .image, context: bench.context, completed: { told.results.append($0) })
@@ -144,7 +142,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `Pictures are decoded for the size of the button, and anew when it grows`() async throws {
+    @Test func `Images are decoded for the size of the button, and again when it grows`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let widget = UnsafeMutableRawPointer(button).widget
         gtk_widget_set_size_request(widget, 60, 45)
@@ -162,7 +160,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A transition leads to the picture of the state that is seen`() async throws {
+    @Test func `A transition leads to the image of the displayed state`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let told = told
@@ -191,12 +189,12 @@ import WebImage
         )
         try await finish(b, ViewBench.blue, 2)
         await window.frames(3)
-        #expect(ends == [true], "what is not seen needs none")
+        #expect(ends == [true], "an invisible image needs none")
         #expect(try await middle(window, button) == [255, 0, 0, 255])
         window.close()
     }
 
-    @Test func `Pictures of buttons move`() async throws {
+    @Test func `Images of buttons are animated`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let told = told
@@ -208,11 +206,11 @@ import WebImage
         UnsafeMutableRawPointer(button).widget.withMemoryRebound(to: GtkWidget.self, capacity: 1) {
             gtk_widget_set_state_flags($0, GTK_STATE_FLAG_PRELIGHT, 0)
         }
-        #expect(view.player === player, "the same picture plays on in a state that has none of its own")
+        #expect(view.player === player, "the same image plays on in a state without its own image")
         window.close()
     }
 
-    @Test func `When the button grows, a picture that moves stays where it is`() async throws {
+    @Test func `When the button grows, an animated image continues at its frame`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let widget = UnsafeMutableRawPointer(button).widget
         let fixed = UnsafeMutableRawPointer(try #require(gtk_fixed_new()))
@@ -232,7 +230,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A destroyed button cancels its loads, tells them so, and leaves nothing behind`() async throws {
+    @Test func `A destroyed button cancels its loads, completes them, and leaves nothing behind`() async throws {
         let before = ViewState.count
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))

@@ -25,7 +25,7 @@ import Testing
         #expect(!run.errors.contains("CRITICAL") && !run.errors.contains("WARNING"), "\(run.errors)")
     }
 
-    @Test func `GTKGallery says which images failed`() throws {
+    @Test func `GTKGallery shows which images failed`() throws {
         let server = try LoopbackServer { _ in .response(404) }
         let run = try run("--quit-after", "3", "http://127.0.0.1:\(server.port)/{}.jpg")
         #expect(run.status == 1)

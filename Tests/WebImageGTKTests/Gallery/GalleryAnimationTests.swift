@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 @testable import webimage_gallery
 
-/// A picture that moves: play, how fast, in which direction.
+/// An animated image: play, speed and direction.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct GalleryAnimationTests {
     private func opened(_ data: Data = AnimatedGIF.twoFrames) async throws -> GalleryBench {
         let bench = try await GalleryBench()
@@ -25,7 +25,7 @@ import WebImage
         String(cString: gtk_button_get_icon_name(bench.window.viewer.animation.play.cast()))
     }
 
-    @Test func `It plays, stops where it is, and goes on, with the key and with the button`() async throws {
+    @Test func `An animation plays, pauses and resumes, with the key and with the button`() async throws {
         let bench = try await opened()
         let (viewer, view) = (bench.window.viewer, bench.window.viewer.animation.view)
         #expect(await MainLoopTurns.wait { view.currentFrameIndex == 1 })
@@ -41,7 +41,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { view.currentFrameIndex != frame })
     }
 
-    @Test func `How fast and in which direction are chosen from lists, and stay for the next picture`() async throws {
+    @Test func `Speed and direction are chosen from lists, and stay for the next image`() async throws {
         let bench = try await opened()
         let animation = bench.window.viewer.animation
         gtk_drop_down_set_selected(animation.rate.opaque, 4)
@@ -56,7 +56,7 @@ import WebImage
         #expect(animation.view.playbackRate == 4 && animation.view.playbackMode == .bounce)
     }
 
-    @Test func `At the end of the last loop the button says that it can be played again`() async throws {
+    @Test func `After the last loop the button offers to play again`() async throws {
         let bench = try await opened(AnimatedGIF.once)
         let view = bench.window.viewer.animation.view
         #expect(await MainLoopTurns.wait { !view.isAnimating })
@@ -65,7 +65,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { self.tip(bench) == "Pause (Space)" || !view.isAnimating })
     }
 
-    @Test func `A picture that stands still has no such things`() async throws {
+    @Test func `A still image has no playback controls`() async throws {
         let bench = try await opened()
         let widget = bench.window.viewer.animation.widget
         #expect(gtk_widget_get_visible(widget) != 0)
@@ -79,7 +79,7 @@ import WebImage
 
 /// Animations of two frames, 8 pixels a side, each for 50 ms.
 enum AnimatedGIF {
-    /// For ever.
+    /// Repeated forever.
     static let twoFrames = make(loops: 0)
     /// Shown once.
     static let once = make(loops: nil)

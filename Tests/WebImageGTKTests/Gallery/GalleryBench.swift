@@ -8,14 +8,14 @@ import WebImage
 @testable import WebImageGTK
 @testable import webimage_gallery
 
-/// The gallery's window on the display, with pictures whose loads wait for the test, and keys and a pointer that are the system's.
+/// The gallery's window on the display, with loads that wait for the test, and the system's keys and pointer.
 @MainActor
 final class GalleryBench {
     let bench: ViewBench
     let window: GalleryWindow
     private let application: UnsafeMutablePointer<GtkApplication>
 
-    /// - Parameter width: of the window, in points.
+    /// - Parameter width: The window's width, in points.
     init(width: Int = 800, height: Int = 600, manager: WebImageManager? = nil) async throws {
         bench = try ViewBench()
         application = try #require(
@@ -39,21 +39,21 @@ final class GalleryBench {
         g_object_unref(application)
     }
 
-    // MARK: Pictures
+    // MARK: Images
 
     static func url(_ name: String) -> URL { ViewBench.url(name) }
 
-    /// Shows pictures with these names.
+    /// Shows images with these names.
     func show(_ names: [String]) { window.show(names.map { ImageItem(Self.url($0)) }) }
 
-    /// Ends the loads of a picture, those under way and those that come: grid, page and what is loaded ahead may all want it.
+    /// Ends an image's running and later loads: grid, page and preloading may all request it.
     func serve(_ name: String, _ data: Data = ViewBench.red) async throws {
         let url = Self.url(name)
-        try #require(await bench.loader.request(of: url), "\(name) was not asked for")
+        try #require(await bench.loader.request(of: url), "\(name) was not requested")
         bench.loader.answer(url, with: .success(data))
     }
 
-    /// Opens a picture alone, which comes at once wherever it is wanted from then on, and waits until it is seen.
+    /// Opens an image on a page, which is then available at once everywhere, and waits until it is shown.
     func open(_ index: Int, _ data: Data) async throws {
         window.open(index)
         bench.loader.answer(window.items[index].url, with: .success(data))
@@ -61,9 +61,9 @@ final class GalleryBench {
         await frames()
     }
 
-    // MARK: What a person does
+    // MARK: User input
 
-    /// Has xdotool do something; what it takes is its words.
+    /// Runs xdotool with these arguments.
     func input(_ words: [String]) async throws {
         let run = try await withCheckedThrowingContinuation { continuation in
             startThread {
@@ -104,13 +104,13 @@ final class GalleryBench {
 
     private func surfaceNumber() throws -> UInt {
         let surface = try #require(gtk_native_get_surface(gtk_widget_get_native(window.widget)))
-        // Of GDK's part for X11, whose header is one that Swift does not see.
+        // From GDK's X11 backend, whose header Swift does not import.
         typealias Call = @convention(c) (OpaquePointer) -> UInt
         let call = try #require(dlsym(try #require(dlopen(nil, RTLD_NOW)), "gdk_x11_surface_get_xid"))
         return unsafeBitCast(call, to: Call.self)(surface)
     }
 
-    /// Waits until what was done is seen.
+    /// Waits until the changes are drawn.
     func frames(_ count: Int = 3) async {
         let clock = FrameClock(widget: UnsafeMutableRawPointer(window.widget))
         var seen = 0
@@ -119,11 +119,11 @@ final class GalleryBench {
         clock.remove(id)
     }
 
-    // MARK: What is seen
+    // MARK: Display
 
     var focus: Widget? { gtk_window_get_focus(window.widget.cast()) }
 
-    /// The texts of labels that can be seen, in order.
+    /// The texts of visible labels, in order.
     func texts(in widget: Widget? = nil) -> [String] {
         let widget = widget ?? window.widget
         guard gtk_widget_get_mapped(widget) != 0 else { return [] }
@@ -139,7 +139,7 @@ final class GalleryBench {
         return texts
     }
 
-    /// The first button or the like whose tip begins so.
+    /// The first button or similar whose tooltip has this prefix.
     func button(_ tip: String, in widget: Widget? = nil) -> Widget? {
         let widget = widget ?? window.widget
         if let text = gtk_widget_get_tooltip_text(widget), String(cString: text).hasPrefix(tip) { return widget }
@@ -157,6 +157,6 @@ final class GalleryBench {
 }
 
 extension Widget {
-    /// What it is in; itself if it is in nothing.
+    /// The widget's parent, or the widget itself.
     var parent: Widget { gtk_widget_get_parent(self) ?? self }
 }

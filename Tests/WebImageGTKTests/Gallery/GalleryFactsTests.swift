@@ -8,17 +8,16 @@ import WebImage
 @testable import WebImageGTK
 @testable import webimage_gallery
 
-/// What the viewer says of a picture, and of one that cannot be shown; and the page about the caches.
+/// The viewer's information about an image, and its errors; and the page about the caches.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct GalleryFactsTests {
-    /// What stands behind a word.
+    /// The value after a label.
     private func fact(_ name: String, _ bench: GalleryBench) -> String? {
         let texts = bench.texts(in: bench.window.viewer.facts.widget)
         guard let index = texts.firstIndex(of: name), texts.indices.contains(index + 1) else { return nil }
         return texts[index + 1]
     }
 
-    @Test func `A picture's facts are those of its file and of its pixels, and how it was loaded is told`() async throws
-    {
+    @Test func `An image's facts are those of its file and pixels, with how it was loaded`() async throws {
         let bench = try await GalleryBench()
         bench.show(["big.bmp"])
         let data = ViewBench.picture(1600, 1200, 1, 2, 3)
@@ -31,20 +30,20 @@ import WebImage
         let decoded = try #require(fact("Decoded", bench))
         #expect(decoded != "1600 × 1200 pixels" && decoded.hasSuffix(" pixels"))
         #expect(fact("Load details", bench)?.contains("Delivered after") == true)
-        // What is shown bigger has more pixels, and says so.
+        // An image shown bigger has more pixels, and the facts say so.
         try await bench.key("1")
         #expect(await MainLoopTurns.wait { self.fact("Decoded", bench) == "1600 × 1200 pixels" })
         #expect(fact("Memory size", bench) == "5.5 MiB")
     }
 
-    @Test func `An animation tells how many frames it has`() async throws {
+    @Test func `An animation's facts have the number of frames`() async throws {
         let bench = try await GalleryBench()
         bench.show(["moving.gif"])
         try await bench.open(0, AnimatedGIF.twoFrames)
         #expect(fact("Frames", bench) == "2" && fact("Loops", bench) == "infinite")
     }
 
-    @Test func `What cannot be shown says why, in few words, and the next picture says nothing of it`() async throws {
+    @Test func `A failed image shows a short reason, and the next image does not show it`() async throws {
         let bench = try await GalleryBench()
         bench.show(["bad.bmp", "good.bmp"])
         try await bench.open(0, Data("no picture at all".utf8))
@@ -56,7 +55,7 @@ import WebImage
         #expect(bench.window.viewer.error == nil && fact("Format", bench) == "BMP")
     }
 
-    @Test func `Words without end in an address or an error make nothing wider than the window`() async throws {
+    @Test func `Very long words in an address or an error do not make anything wider than the window`() async throws {
         let bench = try await GalleryBench()
         let name = String(repeating: "w", count: 2000) + ".bmp"
         bench.show([name, "good.bmp"])
@@ -70,11 +69,11 @@ import WebImage
         #expect(gtk_widget_get_width(bench.window.viewer.widget) <= 800)
     }
 
-    @Test func `The page about the caches counts what they hold, and empties them`() async throws {
+    @Test func `The page about the caches counts their contents, and empties them`() async throws {
         let bench = try await GalleryBench()
         bench.show(["a.bmp"])
         try await bench.open(0, ViewBench.picture(64, 64, 1, 2, 3))
-        // The grid's is on its way to the disk, too.
+        // The grid's thumbnail is being written to disk, too.
         #expect(await MainLoopTurns.wait { !bench.bench.manager.isRunning })
         await bench.bench.cache.flush()
         try await bench.key("ctrl+i")
@@ -82,7 +81,7 @@ import WebImage
             let texts = bench.texts(in: bench.window.cachePage.widget)
             return texts.firstIndex(of: name).map { texts[$0 + 1] }
         }
-        // The file as it came, and what was made of it.
+        // The original file and the derived thumbnail.
         #expect(await MainLoopTurns.wait { value("Images on disk").flatMap { Int($0) } ?? 0 >= 1 })
         let count = value("Images on disk")
         #expect(value("Images in memory") != "0" && value("Memory used") != "0 B")

@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 @testable import webimage_gallery
 
-/// Thumbnails, and what stands in for them.
+/// Thumbnails, and their placeholders.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct GalleryGridTests {
     private let directory = TemporaryDirectory()
 
@@ -17,7 +17,7 @@ import WebImage
         return try #require(bench.window.grid.cells[index])
     }
 
-    @Test func `A cell shows how much of its picture has come, then the picture, faded in`() async throws {
+    @Test func `A cell shows its image's progress, then the image, faded in`() async throws {
         let bench = try await GalleryBench()
         bench.show(["a.bmp"])
         let picture = try #require(GridPage.picture(of: try await cell(0, bench)))
@@ -34,7 +34,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { (try? WidgetPixels(pixels).middle) == [0, 255, 0, 255] })
     }
 
-    @Test func `A picture that fails says why where the pointer rests, and to those who do not see it`() async throws {
+    @Test func `A failed image shows the reason as a tooltip and to screen readers`() async throws {
         let bench = try await GalleryBench()
         bench.show(["bad.bmp"])
         let cell = try await cell(0, bench)
@@ -47,7 +47,7 @@ import WebImage
         #expect(bench.window.grid.failures.first?.0.title == "bad.bmp")
     }
 
-    @Test func `A picture that is opened shows its thumbnail until it is there`() async throws {
+    @Test func `An opened image shows its thumbnail until it arrives`() async throws {
         let bench = try await GalleryBench()
         bench.show(["a.bmp"])
         let url = GalleryBench.url("a.bmp")
@@ -55,7 +55,7 @@ import WebImage
         try await bench.serve("a.bmp", ViewBench.picture(1600, 1200, 0, 255, 0))
         #expect(await MainLoopTurns.wait { bench.window.grid.thumbnail(at: 0) != nil })
         bench.bench.loader.hold(url)
-        // Nothing but the thumbnail is left.
+        // Only the thumbnail is left.
         await bench.bench.cache.clear(.all)
         bench.window.open(0)
         await bench.frames()
@@ -68,7 +68,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { (try? WidgetPixels(scroller).middle) == [0, 0, 255, 255] })
     }
 
-    @Test func `The pictures beside the one that is shown are at hand`() async throws {
+    @Test func `The images next to the displayed one are preloaded`() async throws {
         let bench = try await GalleryBench()
         bench.show(["a.bmp", "b.bmp", "c.bmp"])
         try await bench.open(1, ViewBench.green)
@@ -77,12 +77,12 @@ import WebImage
         let neighbours = bench.window.viewer.neighbours
         #expect(await MainLoopTurns.wait { neighbours.pendingCount == 0 })
         bench.window.open(2)
-        // Within the call.
+        // Synchronously.
         #expect(bench.window.viewer.isSettled)
         #expect(bench.window.viewer.picture.latestLoadState?.result?.cacheType == .memory)
     }
 
-    @Test func `Where there is nothing to show it says how to open something`() async throws {
+    @Test func `An empty gallery says how to open something`() async throws {
         let bench = try await GalleryBench()
         bench.show([])
         await bench.frames()
@@ -90,7 +90,7 @@ import WebImage
         #expect(bench.texts().contains("No images") && bench.texts().contains("Open a folder …"))
     }
 
-    @Test func `What has no pictures is told of, and what is shown stays`() async throws {
+    @Test func `A folder without images is reported, and the displayed images stay`() async throws {
         let bench = try await GalleryBench()
         bench.show(["a.bmp"])
         bench.window.search([directory.path("")])
@@ -102,7 +102,7 @@ import WebImage
         #expect(bench.window.notice.text == nil)
     }
 
-    @Test func `What is found is shown, and what is not there is told of beside it`() async throws {
+    @Test func `Found images are shown, and missing ones are reported`() async throws {
         let bench = try await GalleryBench()
         try ViewBench.red.write(to: URL(filePath: directory.path("here.bmp")))
         let missing = (1...5).map { directory.path("none-\($0)") }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import webimage_gallery
 
-/// What the gallery finds in folders and lists; without a window.
+/// The images that the gallery finds in folders and lists; without a window.
 @Suite struct GalleryListTests {
     private let directory = TemporaryDirectory()
 
@@ -18,7 +18,7 @@ import Testing
         return ImageList([directory.path(name)])
     }
 
-    @Test func `A folder is in the order that people look for`() throws {
+    @Test func `A folder is in natural sort order`() throws {
         try make(
             "IMG_10.jpg",
             "IMG_2.jpg",
@@ -44,13 +44,13 @@ import Testing
         ("a", "b"), ("a2", "a10"), ("a", "a1"), ("A", "a"), ("x01", "x1"), ("x1", "x01a"), ("9", "10"), ("", "a"),
         ("a99999999999999999999998", "a99999999999999999999999"), ("1a", "a"),
     ])
-    func `Names have an order, and it is one way round`(first: String, second: String) {
+    func `Names have a natural order, in one direction only`(first: String, second: String) {
         #expect(NaturalOrder.precedes(first, second))
         #expect(!NaturalOrder.precedes(second, first))
         #expect(!NaturalOrder.precedes(first, first))
     }
 
-    @Test func `A list may begin with a mark, and names files beside it and addresses`() throws {
+    @Test func `A list may begin with a byte order mark, and contains relative files and addresses`() throws {
         try make("a.png", "b:c.png")
         let found = try list(
             "\u{FEFF}a.png\r\n# no\n\n  b:c.png  \nhttps://example.test/d.png\ndata:image/png;base64,AA\n/etc/none.png\n"
@@ -59,13 +59,13 @@ import Testing
         #expect(found.complaints == ["/etc/none.png: no such file or folder, and not a URL"])
     }
 
-    @Test func `A list in the working folder and one in the root name files beside them`() throws {
+    @Test func `A list in the working folder and one in the root contain relative files`() throws {
         #expect(try list("none-here.png").complaints.first?.hasPrefix(directory.path("none-here.png")) == true)
-        // Not read, so the root is not written to: only names are looked at.
+        // Not read, so the root is not written to: only names are examined.
         #expect(ImageList(["/none-here.txt"]).complaints.count == 1)
     }
 
-    @Test func `Where there are no pictures the reason is said`() throws {
+    @Test func `Without images the reason is given`() throws {
         #expect(ImageList([directory.path("")]).complaints.first?.hasSuffix(": the folder has no images") == true)
         #expect(try list("# nothing\n").complaints.first?.hasSuffix(": the list contains no images") == true)
         #expect(ImageList(["ftp://example.test/a.png"]).complaints.count == 1)
@@ -75,7 +75,7 @@ import Testing
         )
     }
 
-    @Test func `A folder that may not be read says so`() throws {
+    @Test func `An unreadable folder is reported`() throws {
         let path = directory.path("closed")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         try #require(chmod(path, 0) == 0)
@@ -92,7 +92,7 @@ import Testing
         #expect(ImageList([path]).complaints.first?.contains("larger than 16 MiB") == true)
     }
 
-    @Test func `A name with lines, marks of direction or without end is a title on one line`() throws {
+    @Test func `A name with line breaks, direction marks or great length is a title on one line`() throws {
         let name = "a\nb\u{202E}gnp.png"
         try make(name)
         #expect(ImageList([directory.path("")]).items.map(\.title) == ["a b gnp.png"])

@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 @testable import webimage_gallery
 
-/// From page to page with keys and the pointer; where the keyboard is, and what is seen then.
+/// Navigation with keys and the pointer; keyboard focus, and what is shown.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct GalleryNavigationTests {
     private let names = (0..<200).map { "picture-\($0).bmp" }
 
@@ -19,7 +19,7 @@ import WebImage
         return bench
     }
 
-    /// Whether the cell of a picture gets the keyboard, and all of it is seen.
+    /// Returns whether the cell of an image gets the keyboard focus, fully visible.
     private func focuses(_ bench: GalleryBench, _ index: Int) async -> Bool {
         let grid = bench.window.grid
         return await MainLoopTurns.wait {
@@ -34,7 +34,7 @@ import WebImage
         String(cString: gtk_window_get_title(bench.window.widget.cast()))
     }
 
-    @Test func `Arrows and Enter open a picture, arrows go on from it, and Escape comes back to where one is`()
+    @Test func `Arrows and Enter open an image, arrows go on from it, and Escape returns to the current cell`()
         async throws
     {
         let bench = try await shown()
@@ -52,7 +52,7 @@ import WebImage
         try await bench.key("Escape")
         #expect(title(bench) == "200 images")
         #expect(await focuses(bench, 199))
-        // Keys go on from there.
+        // Keys continue from there.
         try await bench.key("Left")
         #expect(await focuses(bench, 198))
         try await bench.key("Return")
@@ -62,7 +62,7 @@ import WebImage
         #expect(bench.scroll == 0)
     }
 
-    @Test func `Arrows go on from where the keyboard is, also while the pointer rests there`() async throws {
+    @Test func `Arrows start at the keyboard focus, also while the pointer rests on a cell`() async throws {
         let bench = try await shown(3)
         try await bench.key("Right")
         #expect(await focuses(bench, 1))
@@ -71,7 +71,7 @@ import WebImage
         #expect(await focuses(bench, 2))
     }
 
-    @Test func `A click opens a picture, on its cell and on the edge around it`() async throws {
+    @Test func `A click opens an image, on its cell and on the edge around it`() async throws {
         let bench = try await shown(3)
         let cell = try #require(bench.window.grid.cells[1])
         try await bench.click(cell)
@@ -84,7 +84,7 @@ import WebImage
         #expect(title(bench) == "picture-1.bmp")
     }
 
-    @Test func `Buttons go to the pictures beside, as far as there are any`() async throws {
+    @Test func `Buttons go to the next and previous images, if any`() async throws {
         let bench = try await shown(3)
         bench.window.open(1)
         await bench.frames()
@@ -102,7 +102,7 @@ import WebImage
         #expect(await focuses(bench, 0))
     }
 
-    @Test func `Space presses a button that has the keyboard, and arrows move in a list that is open`() async throws {
+    @Test func `Space presses a focused button, and arrows move in an open list`() async throws {
         let bench = try await shown(3)
         try await bench.open(0, AnimatedGIF.twoFrames)
         let viewer = bench.window.viewer
@@ -112,17 +112,17 @@ import WebImage
         #expect(viewer.geometry.zoom != nil && viewer.animation.isPlaying)
         gtk_widget_grab_focus(viewer.animation.rate)
         try await bench.key("space")
-        // Which one GTK begins at is its own business.
+        // GTK may begin at any of them.
         try await bench.key("Down", "Return")
         #expect(await MainLoopTurns.wait { gtk_drop_down_get_selected(viewer.animation.rate.opaque) != 2 })
         #expect(title(bench) == "picture-0.bmp" && viewer.animation.isPlaying)
-        // From a button that does not need them arrows go on to the next picture.
+        // From a button that does not use them arrows go on to the next image.
         gtk_widget_grab_focus(bench.button("Zoom in"))
         try await bench.key("Right")
         #expect(title(bench) == "picture-1.bmp")
     }
 
-    @Test func `The keyboard reaches everything, and the picture has it first`() async throws {
+    @Test func `The keyboard reaches everything, and the image has the focus first`() async throws {
         let bench = try await shown(3)
         bench.window.open(1)
         await bench.frames()
@@ -141,7 +141,7 @@ import WebImage
         ] { #expect(reached.contains(tip), "\(tip) of \(reached)") }
     }
 
-    @Test func `The caches are shown and left without losing the place`() async throws {
+    @Test func `The page about the caches opens and closes without losing the place`() async throws {
         let bench = try await shown()
         let adjustment = gtk_scrolled_window_get_vadjustment(bench.window.grid.widget.opaque)
         gtk_adjustment_set_value(adjustment, 3000)
@@ -154,13 +154,13 @@ import WebImage
         #expect(title(bench) == "200 images")
         await bench.frames(10)
         #expect(bench.scroll == place)
-        // From a picture one comes back to it.
+        // From an image one returns to it.
         bench.window.open(7)
         try await bench.key("ctrl+i", "Escape")
         #expect(title(bench) == "picture-7.bmp")
     }
 
-    @Test func `Other pictures begin at the first, wherever one was`() async throws {
+    @Test func `Opening other images starts at the first one`() async throws {
         let bench = try await shown()
         bench.window.open(150)
         await bench.frames()
@@ -172,7 +172,7 @@ import WebImage
         #expect(title(bench) == "other-0.bmp")
     }
 
-    @Test func `Keys show and hide the facts, and change between dark and light`() async throws {
+    @Test func `Keys show and hide the facts, and switch between dark and light`() async throws {
         let bench = try await shown(1)
         bench.window.open(0)
         await bench.frames()
@@ -180,7 +180,7 @@ import WebImage
         #expect(!bench.texts().contains("Load details"))
         try await bench.key("i")
         #expect(bench.texts().contains("Load details"))
-        /// Of what is behind the picture, once it has been drawn.
+        /// The colour behind the image, once it has been drawn.
         func brightness() async -> Int {
             let window = UnsafeMutableRawPointer(bench.window.widget)
             var color: [UInt8] = []
@@ -199,9 +199,7 @@ import WebImage
         #expect(await brightness() == light)
     }
 
-    @Test func `A window that is closed ends what it loads, and what comes later finds no widget that has gone`()
-        async throws
-    {
+    @Test func `A closed window ends its loads, and later results find no released widget`() async throws {
         let bench = try await shown(3)
         bench.window.open(1)
         #expect(await bench.bench.loader.request(of: GalleryBench.url("picture-1.bmp")))

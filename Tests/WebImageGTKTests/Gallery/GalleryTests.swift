@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WebImage
 
-/// The program, on a display of its own.
+/// The program, on a separate display.
 @Suite(.serialized, .needsDisplay) struct GalleryTests {
     let directory = TemporaryDirectory()
 
@@ -29,15 +29,15 @@ import WebImage
         }
     }
 
-    /// What a window looks like.
+    /// The pixels of a window.
     private struct Look {
         var width = 0
         var height = 0
-        /// How many pixels have each of the three colours.
+        /// The number of pixels of each of the three colours.
         var counts = [0, 0, 0]
-        /// How bright it is at its left edge, half way down: 0...765.
+        /// The brightness at the left edge, half way down: 0...765.
         var brightness = 0
-        /// How many pixels are something else than that.
+        /// The number of other pixels.
         var ink = 0
     }
 
@@ -62,7 +62,7 @@ import WebImage
         return look
     }
 
-    @Test func `A screenshot of a folder has all its pictures, and nothing is complained of`() async throws {
+    @Test func `A screenshot of a folder has all its images, without warnings`() async throws {
         let file = directory.path("grid.png")
         let run = try await run(["--screenshot", file, "--size", "640x400", try pictures()])
         #expect(run.status == 0 && run.output.isEmpty)
@@ -76,7 +76,7 @@ import WebImage
     }
 
     @Test(arguments: ["--light", "--dark"])
-    func `One picture is shown alone, in a window that is light or dark`(option: String) async throws {
+    func `A single image is shown by itself, in a window that is light or dark`(option: String) async throws {
         let file = directory.path("viewer.png")
         let run = try await run(["--screenshot", file, "--viewer", "2", try pictures(), option])
         #expect(run.status == 0)
@@ -86,7 +86,7 @@ import WebImage
         #expect(option == "--dark" ? look.brightness < 300 : look.brightness > 600)
     }
 
-    @Test func `A picture that there is not is said, and pictures come from a server`() async throws {
+    @Test func `A missing image is reported, and images are loaded from a server`() async throws {
         let server = try LoopbackServer { _ in .response(body: [UInt8](ViewBench.blue)) }
         let file = directory.path("viewer.png")
         let run = try await run(["--screenshot", file, "--viewer", "2", server.url("/a.bmp").absoluteString])
@@ -95,7 +95,7 @@ import WebImage
         #expect(try look(file).counts[2] >= 40 * 30)
     }
 
-    @Test func `Every format is decoded in workers, core formats in the program if that is wanted`() async throws {
+    @Test func `Every format is decoded in workers, and core formats in-process if requested`() async throws {
         let folder = try pictures()
         // A worker program that decodes nothing.
         let gallery = #"export WEBIMAGE_DECODER=/bin/true; exec "$@""#
@@ -109,8 +109,8 @@ import WebImage
         #expect(inProcess.status == 0, "\(inProcess.errors)")
     }
 
-    /// Clicks once on the first picture, and ends the program when that is seen alone. A click that comes before the window is laid out is
-    /// lost, so there may be others; two that together would count as a double click are never that near.
+    /// Clicks once on the first image, and ends the program when that is opened. A click before the window is laid out
+    /// is lost, so there may be others; two clicks are never so close that they count as a double click.
     private static let click = #"""
         "$0" --cache-dir "$1" "$2" &
         program=$!
@@ -123,7 +123,7 @@ import WebImage
         [ "$seen" = yes ]
         """#
 
-    @Test func `A click on a picture shows it alone`() async throws {
+    @Test func `A click on an image opens it`() async throws {
         let arguments = [
             "-c", Self.click, ProgramRun.product("webimage-gallery"), directory.path("cache"), try pictures(),
         ]
@@ -140,7 +140,7 @@ import WebImage
         #expect(look.counts == [0, 0, 0] && look.ink > 5_000, "\(look.ink)")
     }
 
-    @Test func `A list names pictures beside it, and what cannot be had is said`() async throws {
+    @Test func `A list contains relative images, and unavailable ones are reported`() async throws {
         _ = try pictures()
         let list = directory.path("list.txt")
         try Data("# pictures\n\n  pictures/a.bmp \npictures/none.bmp\nhttp://127.0.0.1:1/x.png\n".utf8)
@@ -156,12 +156,12 @@ import WebImage
     @Test(arguments: [
         ["--size", "3"], ["--size", "100000x5"], ["--viewer", "0"], ["--viewer"], ["--screenshot"], ["--what"],
     ])
-    func `Arguments that make no sense end with 64`(arguments: [String]) async throws {
+    func `Invalid arguments exit with status 64`(arguments: [String]) async throws {
         let run = try await run(arguments)
         #expect(run.status == 64 && run.errors.hasPrefix("webimage-gallery: "))
     }
 
-    @Test func `Help is printed, and a place that cannot be written is said`() async throws {
+    @Test func `Help is printed, and an unwritable path is reported`() async throws {
         let help = try await run(["--help"])
         #expect(help.status == 0 && help.output.contains("--screenshot FILE"))
         let run = try await run(["--screenshot", directory.path("no/such/place.png"), try pictures()])
@@ -181,7 +181,7 @@ import WebImage
         #expect(try await run(["--version"]).output.hasPrefix("webimage-gallery "))
     }
 
-    @Test func `Without a display it says so`() async throws {
+    @Test func `Without a display there is an error message`() async throws {
         let program = ProgramRun.product("webimage-gallery")
         let run = try ProgramRun(program, [], environment: ["DISPLAY": "", "WAYLAND_DISPLAY": ""])
         #expect(run.status == 69 && run.errors.contains("no display"))

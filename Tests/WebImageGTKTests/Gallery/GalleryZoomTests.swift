@@ -8,15 +8,15 @@ import WebImage
 @testable import WebImageGTK
 @testable import webimage_gallery
 
-/// A picture alone, whose size a person changes with keys, buttons, the wheel and the pointer.
+/// An opened image, zoomed with keys, buttons, the wheel and the pointer.
 @Suite(.serialized, .needsDisplay) @MainActor struct GalleryZoomTests {
-    /// A picture in which each place has its colour: red is how far right, green how far down.
+    /// An image whose colours are coordinates: red is the distance from the left, green from the top.
     private static func map(_ width: Int, _ height: Int) -> Data {
         var bytes = [UInt8](ViewBench.picture(width, height, 0, 0, 0))
         let row = (width * 3 + 3) / 4 * 4
         for y in 0..<height {
             for x in 0..<width {
-                // Rows of this format come from below.
+                // Rows of this format are stored from the bottom.
                 let pixel = 54 + (height - 1 - y) * row + x * 3
                 bytes[pixel + 1] = UInt8(y * 256 / height)
                 bytes[pixel + 2] = UInt8(x * 256 / width)
@@ -36,7 +36,7 @@ import WebImage
         String(cString: gtk_label_get_text(bench.window.viewer.zoomLabel.opaque))
     }
 
-    /// Red and green at a place of the area, once it has been drawn since its layout changed.
+    /// Red and green at a place of the area, once it has been drawn after a layout change.
     private func color(_ bench: GalleryBench, _ x: Int, _ y: Int) async throws -> [UInt8] {
         let scroller = UnsafeMutableRawPointer(bench.window.viewer.scroller)
         var color: [UInt8] = []
@@ -53,7 +53,7 @@ import WebImage
         return ImageSize(width: Double(gtk_widget_get_width(picture)), height: Double(gtk_widget_get_height(picture)))
     }
 
-    @Test func `Keys make the picture bigger and smaller, show its pixels, and fit it`() async throws {
+    @Test func `Keys zoom in and out, show the actual size, and fit the image`() async throws {
         let bench = try await opened()
         let fitting = bench.window.viewer.geometry
         #expect(zoomText(bench) == "Fit")
@@ -83,9 +83,7 @@ import WebImage
         }
     }
 
-    @Test func `The wheel with Ctrl keeps what is under the pointer, from the first step on and however fast`()
-        async throws
-    {
+    @Test func `The wheel with Ctrl zooms at the pointer, from the first step on and at any speed`() async throws {
         let bench = try await opened()
         let scroller = bench.window.viewer.scroller
         let (x, y) = (gtk_widget_get_width(scroller) * 3 / 4, gtk_widget_get_height(scroller) / 2)
@@ -114,7 +112,7 @@ import WebImage
         #expect(zoomText(bench) == "100 %")
     }
 
-    @Test func `Once the pointer is elsewhere the middle stays where it is`() async throws {
+    @Test func `With the pointer elsewhere the middle stays in place`() async throws {
         let bench = try await opened()
         let viewer = bench.window.viewer
         try await bench.point(at: viewer.scroller, 5, 5)
@@ -129,7 +127,7 @@ import WebImage
         #expect(try await color(bench, x, y).isClose(to: before, by: 2))
     }
 
-    @Test func `Dragging moves the picture, and no further than its edge`() async throws {
+    @Test func `Dragging moves the image up to its edge`() async throws {
         let bench = try await opened()
         let viewer = bench.window.viewer
         try await bench.key("1")
@@ -143,7 +141,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { viewer.panStart == nil })
     }
 
-    @Test func `A double click changes between the pixels under it and the whole`() async throws {
+    @Test func `A double click switches between the actual size at that place and the whole image`() async throws {
         let bench = try await opened()
         let scroller = bench.window.viewer.scroller
         let before = try await color(bench, 100, Int(gtk_widget_get_height(scroller)) / 2)
@@ -159,7 +157,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { self.zoomText(bench) == "Fit" })
     }
 
-    @Test func `A picture whose size changes while it is dragged stays where that left it`() async throws {
+    @Test func `An image zoomed during a drag stays where the zoom left it`() async throws {
         let bench = try await opened()
         let viewer = bench.window.viewer
         try await bench.key("1")
@@ -176,7 +174,7 @@ import WebImage
         try await bench.input(["mouseup", "1"])
     }
 
-    @Test func `Parts of a step of the wheel count as parts, none as none, and two fingers as far as they go`()
+    @Test func `Fractional wheel steps count as fractions, zero as none, and touchpad scrolling by its distance`()
         async throws
     {
         let bench = try await opened()
@@ -191,7 +189,8 @@ import WebImage
         #expect(abs(viewer.geometry.shownZoom - 5) < 1e-9)
     }
 
-    @Test func `A zoomed picture has its pixels, and the next one fits again and is decoded for the area`() async throws
+    @Test func `A zoomed image has full resolution, and the next one fits again and is decoded for the area`()
+        async throws
     {
         let bench = try await opened()
         let viewer = bench.window.viewer
@@ -200,12 +199,12 @@ import WebImage
         #expect(await MainLoopTurns.wait { ViewState.of(picture).shown?.image.pixelWidth ?? 0 >= 1600 })
         try await bench.open(1, Self.map(3200, 2400))
         #expect(zoomText(bench) == "Fit")
-        // From the first moment on: not the size that the widget had for the picture before.
+        // From the first moment on: not the size that the widget had for the previous image.
         let area = gtk_widget_get_width(viewer.scroller)
         #expect(viewer.picture.latestLoadState?.result?.image.pixelWidth == Int(area))
     }
 
-    @Test func `A picture is decoded for the area even where nothing was laid out yet`() async throws {
+    @Test func `An image is decoded for the area even before the first layout`() async throws {
         let bench = try await GalleryBench()
         bench.show(["map.bmp"])
         bench.window.open(0)

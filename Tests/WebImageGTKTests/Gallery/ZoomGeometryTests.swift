@@ -3,7 +3,7 @@ import WebImage
 
 @testable import webimage_gallery
 
-/// Where a picture lies while its size changes: numbers, without a window.
+/// The position of an image while it is zoomed: numbers, without a window.
 @Suite struct ZoomGeometryTests {
     private func geometry(_ width: Double, _ height: Double, scale: Double = 1) -> ZoomGeometry {
         ZoomGeometry(
@@ -15,7 +15,7 @@ import WebImage
 
     private let corner = ImagePoint(x: 0, y: 0)
 
-    /// The place in the picture, in its pixels, that is seen at a place of the area.
+    /// The place in the image, in its pixels, that is shown at a place of the area.
     private func seen(_ geometry: ZoomGeometry, _ scroll: ImagePoint, _ place: ImagePoint) -> ImagePoint {
         let content = geometry.content
         let (left, top) = (max((800 - content.width) / 2, 0), max((600 - content.height) / 2, 0))
@@ -26,8 +26,7 @@ import WebImage
     }
 
     @Test(arguments: [(1600.0, 1200.0, 0.5), (1600, 300, 0.5), (300, 1200, 0.5), (400, 300, 1), (800, 600, 1)])
-    func `A picture fits into its area, and is never made bigger for that`(width: Double, height: Double, zoom: Double)
-    {
+    func `An image fits into its area, and is never enlarged for that`(width: Double, height: Double, zoom: Double) {
         #expect(geometry(width, height).fittingZoom == zoom)
         #expect(geometry(width, height).shownZoom == zoom)
         #expect(geometry(width, height).content == ImageSize(width: width * zoom, height: height * zoom))
@@ -37,7 +36,7 @@ import WebImage
         // Bigger than the area on both sides, on one, and on none, before or after.
         (1600.0, 1200.0), (1600, 700), (700, 1200), (400, 300), (3000, 100), (100, 3000),
     ])
-    func `What is under the pointer stays there, unless that would leave a gap`(width: Double, height: Double) throws {
+    func `The place under the pointer stays, unless that would leave a gap`(width: Double, height: Double) throws {
         var geometry = geometry(width, height)
         var scroll = corner
         let pointer = ImagePoint(x: 620, y: 250)
@@ -48,7 +47,7 @@ import WebImage
             let (content, after) = (geometry.content, seen(geometry, scroll, pointer))
             #expect((0...max(content.width - 800, 0)).contains(scroll.x))
             #expect((0...max(content.height - 600, 0)).contains(scroll.y))
-            // Whole points make a difference of less than one of them.
+            // Rounding to whole points makes a difference of less than one.
             if scroll.x > 0, scroll.x < content.width - 800 {
                 #expect(abs(after.x - before.x) <= 1 / geometry.shownZoom)
             }
@@ -58,21 +57,21 @@ import WebImage
         }
     }
 
-    @Test func `Without a pointer the middle stays where it is`() {
+    @Test func `Without a pointer the middle stays in place`() {
         var geometry = geometry(1000, 1000)
         let scroll = geometry.setZoom(2, about: nil, from: corner)
         #expect(geometry.content == ImageSize(width: 2000, height: 2000))
         #expect(scroll == ImagePoint(x: 600, y: 700))
     }
 
-    @Test func `A picture that gets wider than its area is scrolled from its middle`() {
+    @Test func `An image that becomes wider than its area is scrolled from its middle`() {
         // 720 wide, between margins of 40; a quarter wider, 900.
         var geometry = geometry(720, 100)
         let scroll = geometry.setZoom(1.25, about: nil, from: corner)
         #expect(scroll == ImagePoint(x: 50, y: 0))
     }
 
-    @Test func `A pixel of the picture is one of the screen, whatever a point has of them`() {
+    @Test func `At actual size a pixel of the image is a pixel of the screen, at any display scale`() {
         var geometry = geometry(1000, 500, scale: 2)
         #expect(geometry.fittingZoom == 1)
         #expect(geometry.content == ImageSize(width: 500, height: 250))
@@ -81,7 +80,7 @@ import WebImage
     }
 
     @Test(arguments: [1e9, 40_000, 16_000, 8000, 10, 1])
-    func `Sizes end where GTK cannot lay out any more, and where nothing would be seen`(side: Double) {
+    func `The zoom is limited to what GTK can lay out, and to visible sizes`(side: Double) {
         var geometry = geometry(side, side)
         for wanted in [1e300, 1e-300, 0, -1, 16] {
             _ = geometry.setZoom(wanted, about: nil, from: corner)
@@ -91,7 +90,7 @@ import WebImage
         }
     }
 
-    @Test func `Smaller never makes a picture bigger that fits at less than the smallest size`() {
+    @Test func `Zooming out never enlarges an image that fits at less than the smallest size`() {
         var geometry = geometry(100_000, 50)
         let fitting = geometry.fittingZoom
         #expect(fitting == 0.008)
@@ -99,7 +98,7 @@ import WebImage
         #expect(geometry.shownZoom == fitting)
     }
 
-    @Test func `Nothing is done without a picture, or to no number`() {
+    @Test func `Zooming without an image, or to NaN, does nothing`() {
         var unknown = ZoomGeometry(view: ImageSize(width: 800, height: 600))
         let target = unknown.setZoom(2, about: nil, from: corner)
         #expect(target == nil)
@@ -112,7 +111,7 @@ import WebImage
     @Test(arguments: [
         (1.0, "100 %"), (0.5, "50 %"), (0.1, "10 %"), (0.025, "2.5 %"), (0.0004, "0.0 %"), (16, "1600 %"),
     ])
-    func `A size is told in per cent`(zoom: Double, text: String) {
+    func `A zoom is shown in per cent`(zoom: Double, text: String) {
         #expect(ZoomText.percent(zoom) == text)
     }
 }

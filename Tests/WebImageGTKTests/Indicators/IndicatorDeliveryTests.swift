@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// What arrives while an indicator is seen, and how that moves meanwhile.
+/// Deliveries while an indicator is shown, and its animation meanwhile.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct IndicatorDeliveryTests {
     let bench: ViewBench
     let time = HeldTime()
@@ -36,7 +36,7 @@ import WebImage
         return indicator
     }
 
-    @Test func `A preview leaves it there, and so does the next one`() async throws {
+    @Test func `A preview leaves the indicator, and so does the next one`() async throws {
         let (picture, window, state) = try await shown()
         let indicator = activity()
         picture.imageIndicator = indicator
@@ -45,7 +45,7 @@ import WebImage
         let data = try Fixtures.data("Animation/pillow.gif")
         var (last, count): (Image?, Int) = (nil, 0)
         for _ in 0..<2 {
-            // How much makes another preview is the decoder's business.
+            // The decoder decides how many bytes make another preview.
             try #require(
                 await MainLoopTurns.wait {
                     count = min(count + 50, data.count - 10)
@@ -63,7 +63,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `The cached picture takes it away, though the refresh goes on`() async throws {
+    @Test func `The cached image removes the indicator, though the refresh continues`() async throws {
         let (picture, window, state) = try await shown()
         try await bench.begin(picture, a, .waitStoreCache)
         try await bench.end(picture, a)
@@ -73,7 +73,7 @@ import WebImage
         picture.imageIndicator = indicator
         picture.setImage(with: a, options: .refreshCached, context: bench.context)
         time.pass(1)
-        #expect(indicator.isVisible, "what lies on disk takes time")
+        #expect(indicator.isVisible, "a disk read takes time")
         #expect(await MainLoopTurns.wait { picture.latestLoadState?.result?.cacheType == .disk })
         #expect(!indicator.isVisible && state.paintable.overlay == nil && state.indicatorLoads == 0)
         #expect(picture.imageLoadOperation(in: .image) != nil)
@@ -84,7 +84,7 @@ import WebImage
         window.close()
     }
 
-    @Test(arguments: Look.allCases) func `What is seen of it is another thing some frames later`(look: Look)
+    @Test(arguments: Look.allCases) func `The indicator's animation is drawn some frames later`(look: Look)
         async throws
     {
         let (picture, window, _) = try await shown()

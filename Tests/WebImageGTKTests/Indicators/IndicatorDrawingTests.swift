@@ -4,7 +4,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// What indicators draw, without a display. Places were worked out by hand.
+/// Drawing of indicators, without a display. Positions were calculated by hand.
 @Suite(.serialized) @MainActor struct IndicatorDrawingTests {
     private static let dark = GdkRGBA(red: 0, green: 0, blue: 0, alpha: 1)
     private static let light = GdkRGBA(red: 1, green: 1, blue: 1, alpha: 1)
@@ -34,14 +34,14 @@ import WebImage
 
     // MARK: The ring
 
-    /// The parts of a ring of 32 points around (50, 40), a point inside of its edge: above, right, below and left.
+    /// The parts of a ring of 32 points around (50, 40), a point inside its edge: above, right, below and left.
     private func ring(_ drawing: Drawing) -> [[UInt8]] {
         [drawing.rgba(50, 26), drawing.rgba(63, 40), drawing.rgba(50, 53), drawing.rgba(36, 40)]
     }
 
-    @Test func `A third of the ring goes round once a second`() throws {
+    @Test func `A third of the ring revolves once a second`() throws {
         let (full, faint): ([UInt8], [UInt8]) = ([0, 0, 0, 255], [0, 0, 0, 51])
-        // From the top, clockwise, 108 degrees; what has that as its edge is left out.
+        // From the top, clockwise, 108 degrees; pixels on that edge are left out.
         for (time, seen) in [(0.1, 1), (0.35, 2), (0.6, 3), (0.85, 0), (7.1, 1)] {
             let drawing = try draw(at: time) { ActivityIndicator.draw($0, .medium) }
             let parts = ring(drawing)
@@ -51,14 +51,14 @@ import WebImage
         }
     }
 
-    @Test func `Its sizes are 16, 32 and 48 points, less in small views, and none where there is no room`() throws {
+    @Test func `The sizes are 16, 32 and 48 points, less in small views, and zero without space`() throws {
         for size in ActivityIndicator.Size.allCases {
             let drawing = try draw { ActivityIndicator.draw($0, size) }
             let columns = (0..<100).filter { x in (0..<80).contains { drawing.rgba(x, $0)[3] > 25 } }
             let expected = Int(size.diameter)
             #expect(columns.first == 50 - expected / 2 && columns.last == 50 + expected / 2 - 1, "\(size)")
         }
-        // 14 high leave room for 10.
+        // A height of 14 leaves space for 10.
         let small = try draw(30, 14, at: 0.1) { ActivityIndicator.draw($0, .large) }
         let rows = (0..<14).filter { y in (0..<30).contains { small.rgba($0, y)[3] > 25 } }
         #expect(rows.first == 2 && rows.last == 11)
@@ -66,7 +66,8 @@ import WebImage
         #expect(none.bytes.allSatisfy { $0 == 0 })
     }
 
-    @Test(arguments: [true, false]) func `Over a picture there is a plate below it, unlike the colour of text`(
+    @Test(arguments: [true, false])
+    func `Over an image there is a plate below the indicator, in contrast to the text colour`(
         isDark: Bool
     ) throws {
         let color = isDark ? Self.dark : Self.light
@@ -77,7 +78,7 @@ import WebImage
         #expect(drawing.rgba(50, 15) == Self.clear)
     }
 
-    @Test func `It lies in the middle of the view, wherever the picture is`() throws {
+    @Test func `The indicator lies in the middle of the view, wherever the image is`() throws {
         let view = ImageRect(x: 20, y: -10, width: 60, height: 100)
         let drawing = try draw(at: 0.1, view: view) { ActivityIndicator.draw($0, .medium) }
         #expect(drawing.rgba(63, 40) == [0, 0, 0, 255])
@@ -96,7 +97,7 @@ import WebImage
         }
     }
 
-    @Test func `The bar lies eight points above the bottom, and is as full as the picture`() throws {
+    @Test func `The bar lies eight points above the bottom, and is filled by the progress`() throws {
         // From 8 to 92 across, 68 to 72 down.
         for (progress, end) in [(0.25, 29), (0.5, 50), (1.0, 92)] {
             let drawing = try bar(progress)
@@ -109,14 +110,14 @@ import WebImage
         }
     }
 
-    @Test func `Its corners are round`() throws {
+    @Test func `The bar's corners are round`() throws {
         let drawing = try bar(1)
         #expect(drawing.rgba(8, 68)[3] < 128 && drawing.rgba(91, 71)[3] < 128)
         #expect(drawing.rgba(12, 68) == [0, 0, 0, 255])
     }
 
-    @Test func `While the length is not known a piece goes there and back in two seconds`() throws {
-        // 84 wide, of which the piece is 25.2: from 8, in the middle, to 92, and back.
+    @Test func `While the length is unknown a segment goes back and forth in two seconds`() throws {
+        // 84 wide, of which the segment is 25.2: from 8, in the middle, to 92, and back.
         let (full, faint): ([UInt8], [UInt8]) = ([0, 0, 0, 255], [0, 0, 0, 51])
         for (time, place) in [(0.0, 20), (0.5, 50), (1.0, 80), (1.5, 50), (2.0, 20), (12.0, 20)] {
             let drawing = try bar(0, at: time)
@@ -127,14 +128,14 @@ import WebImage
         #expect(try bar(0, isStill: true).rgba(50, 70) == full)
     }
 
-    @Test func `Over a picture the bar lies on what is unlike the colour of text`() throws {
+    @Test func `Over an image the bar lies on a plate in contrast to the text colour`() throws {
         let drawing = try bar(0.5, isOverContent: true)
         // 0.6 of white below 0.2 of black: 153 * 0.8, and 1 - 0.4 * 0.8 opaque.
         #expect(drawing.rgba(80, 70).isClose(to: [122, 122, 122, 173]))
         #expect(drawing.rgba(20, 70) == [0, 0, 0, 255])
     }
 
-    @Test func `In small views the bar has less room beside it, and in tiny ones there is none`() throws {
+    @Test func `In small views the bar has smaller margins, and in tiny ones there is none`() throws {
         func layout(_ width: Double, _ height: Double, _ thickness: Double = 4) -> ImageRect? {
             ProgressIndicator.layout(
                 in: ImageRect(x: 0, y: 0, width: width, height: height),

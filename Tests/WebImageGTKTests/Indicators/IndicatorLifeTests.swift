@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// When indicators are there.
+/// When indicators are shown.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct IndicatorLifeTests {
     let bench: ViewBench
     let time = HeldTime()
@@ -34,7 +34,9 @@ import WebImage
         return indicator
     }
 
-    @Test func `It comes when a load takes longer than the delay, moves, and goes with the load`() async throws {
+    @Test func `An indicator is shown when a load takes longer than the delay, moves, and is removed with the load`()
+        async throws
+    {
         let (picture, window, state) = try await shown()
         let indicator = activity()
         #expect(indicator.delay == 0.15)
@@ -51,7 +53,7 @@ import WebImage
     }
 
     @Test(arguments: [false, true])
-    func `That of a button is drawn in its picture`(isBackground: Bool) async throws {
+    func `A button's indicator is drawn in its GtkPicture`(isBackground: Bool) async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let state = ViewState.of(UnsafeMutableRawPointer(button))
@@ -73,7 +75,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `What is there before the delay never shows it, nor does what lies in memory`() async throws {
+    @Test func `A load that ends before the delay, or from memory, never shows the indicator`() async throws {
         let (picture, window, state) = try await shown()
         let indicator = activity()
         picture.imageIndicator = indicator
@@ -92,7 +94,7 @@ import WebImage
     }
 
     @Test(arguments: [WebImageError.Code.invalidDownloadStatusCode, .cancelled])
-    func `Failed and cancelled loads take it away`(code: WebImageError.Code) async throws {
+    func `Failed and cancelled loads remove the indicator`(code: WebImageError.Code) async throws {
         let (picture, window, _) = try await shown()
         let indicator = activity()
         picture.imageIndicator = indicator
@@ -108,7 +110,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `The next load of a view has a delay of its own`() async throws {
+    @Test func `The next load of a view has its own delay`() async throws {
         let (picture, window, _) = try await shown()
         let indicator = activity()
         picture.imageIndicator = indicator
@@ -123,7 +125,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `Of several loads of a view the last one takes it away`() async throws {
+    @Test func `Of several loads of a view the last one removes the indicator`() async throws {
         let (picture, window, state) = try await shown()
         let indicator = activity()
         picture.imageIndicator = indicator
@@ -142,7 +144,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `Another indicator takes over while a load is under way, with what is known`() async throws {
+    @Test func `Another indicator set during a load replaces the first, with the current progress`() async throws {
         let (picture, window, state) = try await shown()
         let (first, second) = (activity(), progress())
         picture.imageIndicator = first
@@ -166,7 +168,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `One's own is told of the begin, the progress and the end`() async throws {
+    @Test func `A custom indicator is notified of start, progress and end`() async throws {
         let (picture, window, _) = try await shown()
         let indicator = RecordingIndicator()
         picture.imageIndicator = indicator
@@ -201,7 +203,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `Views have indicators of their own`() async throws {
+    @Test func `Each view has its own indicator`() async throws {
         let (first, firstWindow, _) = try await shown()
         let (second, secondWindow, _) = try await shown()
         let indicators = [activity(), activity()]
@@ -217,7 +219,7 @@ import WebImage
         secondWindow.close()
     }
 
-    @Test func `The end of the view takes it away, and nothing stays behind`() async throws {
+    @Test func `The end of the view removes the indicator, and nothing stays behind`() async throws {
         let before = ViewState.count
         weak var driver: OverlayDriver?
         do {
@@ -234,7 +236,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { ViewState.count == before && driver == nil })
     }
 
-    @Test func `Off the screen it asks for no frames`() async throws {
+    @Test func `Off screen an indicator requests no frames`() async throws {
         let (picture, window, state) = try await shown()
         picture.imageIndicator = activity()
         try await bench.begin(picture, a)
@@ -248,7 +250,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `When animations are turned off it is seen, and stands still`() async throws {
+    @Test func `With animations turned off the indicator is shown, and does not move`() async throws {
         let setting = AnimationSetting()
         setting.turn(false)
         defer { setting.turn(true) }
@@ -271,7 +273,7 @@ import WebImage
         }
     }
 
-    @Test func `The real delay passes too`() async throws {
+    @Test func `The real delay passes, too`() async throws {
         let (picture, window, _) = try await shown()
         let indicator = ActivityIndicator(delay: 0.01)
         picture.imageIndicator = indicator
@@ -282,7 +284,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `With delayPlaceholder it is drawn over what was there before`() async throws {
+    @Test func `With delayPlaceholder the indicator is drawn over the previous content`() async throws {
         let (picture, window, state) = try await shown()
         let own = try #require(Texture.of(try Quarters.old()))
         gtk_picture_set_paintable(picture, own.pointer)
@@ -298,7 +300,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `An icon that was there before stays below it`() async throws {
+    @Test func `An icon that was shown before stays below the indicator`() async throws {
         let named = UnsafeMutableRawPointer(try #require(gtk_image_new_from_icon_name("image-missing")))
         let icon = try #require(g_themed_icon_new("image-missing"))
         let general = UnsafeMutableRawPointer(try #require(gtk_image_new_from_gicon(icon)))

@@ -8,7 +8,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Widgets of the user's that show that a picture is being loaded.
+/// Custom widgets that indicate a running load.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct WidgetIndicatorTests {
     let bench: ViewBench
     let time = HeldTime()
@@ -28,7 +28,7 @@ import WebImage
         gtk_widget_get_parent(widget.widget).map { UnsafeMutableRawPointer($0) }
     }
 
-    /// A picture in an overlay in a window.
+    /// A GtkPicture in an overlay in a window.
     private func overlaid() async throws -> (
         picture: OpaquePointer, overlay: UnsafeMutableRawPointer, window: TestWindow
     ) {
@@ -38,7 +38,7 @@ import WebImage
         return (picture, overlay, try await TestWindow(overlay))
     }
 
-    @Test func `A widget without a place is put over the view in its overlay while it loads`() async throws {
+    @Test func `A widget without a parent is put over the view in its overlay during the load`() async throws {
         let (picture, overlay, window) = try await overlaid()
         let label = UnsafeMutableRawPointer(try #require(gtk_label_new("…")))
         let indicator = indicator(label)
@@ -56,7 +56,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `One that has a place is shown there and hidden, with the view on another page too`() async throws {
+    @Test func `A widget with a parent is shown and hidden there, with the view on another page, too`() async throws {
         let stack = UnsafeMutableRawPointer(try #require(gtk_stack_new()))
         let picture = ViewBench.makeImage()
         let label = UnsafeMutableRawPointer(try #require(gtk_label_new("…")))
@@ -75,7 +75,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `What is there soon, and what lies in memory, never shows it`() async throws {
+    @Test func `A quick load, or one from memory, never shows the widget`() async throws {
         let (picture, _, window) = try await overlaid()
         let label = UnsafeMutableRawPointer(try #require(gtk_label_new("…")))
         picture.imageIndicator = indicator(label)
@@ -87,7 +87,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `Without an overlay and without a place there is nothing to see, and no harm`() async throws {
+    @Test func `Without an overlay and a parent the widget is not shown`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let label = UnsafeMutableRawPointer(try #require(gtk_label_new("…")))
@@ -99,7 +99,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A spinner spins, and a bar of GTK's shows the progress`() async throws {
+    @Test func `A spinner spins, and a GtkProgressBar shows the progress`() async throws {
         let (picture, _, window) = try await overlaid()
         let spinner = UnsafeMutableRawPointer(try #require(gtk_spinner_new()))
         let bar = UnsafeMutableRawPointer(try #require(gtk_progress_bar_new()))
@@ -122,7 +122,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `The end of the window while it is shown takes everything with it`() async throws {
+    @Test func `Closing the window while the widget is shown releases everything`() async throws {
         let before = ViewState.count
         var weakLabel: WeakObject?
         do {
@@ -139,7 +139,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { bench.loader.cancelled == [url] })
     }
 
-    @Test func `An indicator that is given to another view goes there`() async throws {
+    @Test func `An indicator given to another view moves there`() async throws {
         let (first, _, firstWindow) = try await overlaid()
         let (second, secondOverlay, secondWindow) = try await overlaid()
         let label = UnsafeMutableRawPointer(try #require(gtk_label_new("…")))

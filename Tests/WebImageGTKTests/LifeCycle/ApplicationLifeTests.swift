@@ -25,10 +25,8 @@ import WebImage
         try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
     }
 
-    @Test func `An application that is ended by SIGTERM while it loads has written what was stored, and trimmed`()
-        throws
-    {
-        // The process has one end alone.
+    @Test func `An application ended by SIGTERM during loads has written its stores, and trimmed`() throws {
+        // The process has only one end.
         let run = try ProgramRun(ProgramRun.product("gtk-program"), ["terminated", directory.path])
         #expect(run.status == 0)
         #expect(
@@ -37,7 +35,7 @@ import WebImage
         )
     }
 
-    @Test func `An application whose cache hangs ends all the same, after the time that it was given`() throws {
+    @Test func `An application whose cache hangs ends nevertheless, after its time limit`() throws {
         let run = try ProgramRun(ProgramRun.product("gtk-program"), ["quit-stuck"])
         #expect(run.status == 0 && run.lines == ["quits", "has ended"], "\(run.status) \(run.errors)")
     }
@@ -73,12 +71,12 @@ import WebImage
         #expect(await MainLoopTurns.wait { gtk_widget_get_mapped(windows[1].window) != 0 })
         for _ in 0..<3 { await MainLoopTurns.one() }
         gtk_widget_set_visible(windows[1].window, 0)
-        #expect(await MainLoopTurns.wait { watches.count == 2 }, "each time anew")
+        #expect(await MainLoopTurns.wait { watches.count == 2 }, "each time again")
         for window in windows { window.close() }
         #expect(watches.list.count == 0)
     }
 
-    @Test func `The caches shrink when the only window is minimised`() async throws {
+    @Test func `The caches shrink when the only window is minimized`() async throws {
         let watches = Watches()
         let window = try await makeWindow()
         watches.list.add(UnsafeMutableRawPointer(window.window))
@@ -95,7 +93,7 @@ import WebImage
         #expect(watches.list.count == 0)
     }
 
-    @Test func `A window that was given another surface is still noticed when it is minimised`() async throws {
+    @Test func `A window with a new surface is still noticed when it is minimized`() async throws {
         let watches = Watches()
         let window = try await makeWindow()
         watches.list.add(UnsafeMutableRawPointer(window.window))
@@ -124,12 +122,12 @@ import WebImage
         cgtktest_suspend_window(pointer, false)
         for _ in 0..<3 { await MainLoopTurns.one() }
         cgtktest_suspend_window(pointer, true)
-        #expect(await MainLoopTurns.wait { watches.count == 2 }, "each time anew")
+        #expect(await MainLoopTurns.wait { watches.count == 2 }, "each time again")
         gtk_window_destroy(window)
         #expect(watches.list.count == 0)
     }
 
-    @Test func `A window that is observed tells the caches of the program`() async throws {
+    @Test func `An observed window notifies the caches of the program`() async throws {
         let cache = cache { config in
             config.maxMemoryCost = 1 << 20
             config.backgroundMemoryShare = 0
@@ -154,7 +152,7 @@ import WebImage
     }
 }
 
-/// Does what a window manager does when a window is minimised: says so in a property of the window.
+/// Does what a window manager does when a window is minimized: sets a property of the window.
 @MainActor
 private struct WindowManager {
     private let display: OpaquePointer
@@ -195,7 +193,7 @@ private struct WindowManager {
         var atoms = isHidden ? [atom("_NET_WM_STATE_HIDDEN")] : []
         let count = Int32(atoms.count)
         if atoms.isEmpty { atoms = [0] }
-        // Of the type ATOM, in units of 32 bits, which Xlib takes as longs; in place of what was there.
+        // Of the type ATOM, in units of 32 bits, which Xlib takes as longs; replaces the old value.
         _ = change(display, window, atom("_NET_WM_STATE"), 4, 32, 0, atoms, count)
         _ = flush(display)
     }

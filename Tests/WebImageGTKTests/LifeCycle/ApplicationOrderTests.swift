@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Applications, windows and views that go while loads run, in whatever order.
+/// Applications, windows and views released during loads, in every order.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ApplicationOrderTests {
     nonisolated enum Step: CaseIterable, Sendable {
         case quit, destroyWindow, unrefApplication, releaseView, deliver
@@ -24,11 +24,11 @@ import WebImage
     init() throws { bench = try ViewBench() }
 
     @Test(arguments: Step.orders)
-    func `An application, a window of two and its view go in every order`(order: [Step]) async throws {
+    func `An application, a window of two and its view can be released in every order`(order: [Step]) async throws {
         let remnants = Remnants()
         let windowCount = WindowWatches.shared.count
         let program = try TwoWindows(bench, remnants)
-        // One that quits leaves the loop when it comes back there; what comes after that happens outside.
+        // A call to quit leaves the loop when it returns there; later steps happen outside.
         let outside = order.drop { $0 != .quit }.dropFirst()
         program.run {
             #expect(WindowWatches.shared.count == windowCount + 2)
@@ -49,7 +49,7 @@ import WebImage
     }
 }
 
-/// An application with two windows, in each of which a view loads a picture.
+/// An application with two windows, in each of which a view loads an image.
 @MainActor
 private final class TwoWindows {
     let first: LoadingWindow
@@ -70,7 +70,7 @@ private final class TwoWindows {
 
     /// Runs the application until it quits.
     func run(_ activated: @escaping @MainActor () -> Void) {
-        // That of whoever runs it: GLib wants one as long as that lasts.
+        // The caller's reference: GLib requires one during the run.
         g_object_ref(UnsafeMutableRawPointer(base))
         Signal("activate", of: UnsafeMutableRawPointer(base)) { [unowned self] in
             for window in [first, second] {
@@ -92,7 +92,7 @@ private final class TwoWindows {
         case .releaseView: first.release()
         case .deliver:
             for window in [first, second] {
-                // A loader that is just being asked is told on the thread that asks it.
+                // A loader that is just being called is notified on the thread that calls it.
                 if window.told.codes == [.cancelled] { turn { bench.loader.cancelled.contains(window.url) } }
                 bench.loader.end(window.url, with: .success(ViewBench.red))
                 turn { window.told.results.count == 1 }
@@ -101,7 +101,7 @@ private final class TwoWindows {
         }
     }
 
-    /// Turns the main loop until something holds.
+    /// Turns the main loop until a condition holds.
     private func turn(until condition: () -> Bool) {
         let end = g_get_monotonic_time() + 20_000_000
         while !condition(), g_get_monotonic_time() < end { g_main_context_iteration(nil, 0) }
@@ -109,13 +109,13 @@ private final class TwoWindows {
     }
 }
 
-/// A window whose view loads a picture.
+/// A window whose view loads an image.
 @MainActor
 private final class LoadingWindow {
     let url: URL
     let told = Told()
     private var window: UnsafeMutablePointer<GtkWindow>?
-    /// That of somebody who takes long to let go of the view.
+    /// The reference of an owner that releases the view late.
     private var view: ObjectReference?
     private let isViewKept: Bool
     private let picture = ViewBench.makeImage()

@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Cells that keep their size, and what is drawn in them.
+/// Cells that keep their size, and the drawing in them.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct CellSizeTests {
     let bench: ViewBench
     let picture: OpaquePointer
@@ -34,7 +34,7 @@ import WebImage
         try #require(await MainLoopTurns.wait { picture.latestLoadState?.result != nil })
     }
 
-    @Test func `A picture that was asked for a size keeps it, however big what arrives is`() async throws {
+    @Test func `A GtkPicture with a size request keeps it for any image`() async throws {
         gtk_widget_set_size_request(view.widget, 60, 40)
         ViewState.of(view).keepRequestedSize()
         let window = try await TestWindow(view)
@@ -43,7 +43,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A picture without requested size has that of what it shows`() async throws {
+    @Test func `A GtkPicture without a size request has its content's size`() async throws {
         gtk_widget_set_size_request(view.widget, 60, -1)
         ViewState.of(view).keepRequestedSize()
         let window = try await TestWindow(view)
@@ -52,7 +52,7 @@ import WebImage
         window.close()
     }
 
-    @Test(arguments: [0, 1, 2, 3]) func `What it shows lies where GTK itself would put it`(fit: UInt32) async throws {
+    @Test(arguments: [0, 1, 2, 3]) func `The content lies where GTK itself would put it`(fit: UInt32) async throws {
         for size in [(300, 100), (100, 300), (20, 10)] {
             var pictures: [WidgetPixels] = []
             for keepsSize in [true, false] {
@@ -66,7 +66,7 @@ import WebImage
                 bench.loader.end(url, with: .success(ViewBench.picture(size.0, size.1, 255, 0, 0)))
                 try #require(await MainLoopTurns.wait { view.latestLoadState?.result != nil })
                 await window.frames()
-                // It covers the middle in any case; on a busy machine a frame more may be needed until it does.
+                // It covers the middle in any case; on a busy machine another frame may be needed until it does.
                 #expect(await MainLoopTurns.wait { (try? window.pixels(of: view))?.middle == [255, 0, 0, 255] })
                 pictures.append(try window.pixels(of: view))
                 window.close()

@@ -5,7 +5,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// A list in a window, of which each item has a picture of its own colour.
+/// A list in a window, in which each item has an image of its own colour.
 @MainActor
 final class ListBench {
     enum Kind: CaseIterable { case grid, list, columns }
@@ -22,10 +22,10 @@ final class ListBench {
     private var hasScrolled = false
 
     /// - Parameters:
-    ///   - width: of the window, in points.
-    ///   - fillsCells: whether pictures are as big as their cells; else they are as big as they were asked to be.
-    ///   - configure: called before there are cells.
-    ///   - url: of an item, by its position and its name; nil for none.
+    ///   - width: The window's width, in points.
+    ///   - fillsCells: Indicates whether images are as big as their cells; otherwise they have their requested size.
+    ///   - configure: Called before there are cells.
+    ///   - url: Returns an item's URL, by its position and its name; nil for none.
     init(
         _ kind: Kind = .grid,
         count: Int = 400,
@@ -55,7 +55,7 @@ final class ListBench {
         await window.frames()
     }
 
-    /// What is told of the cells.
+    /// The events of the cells.
     @MainActor
     private final class Tracker {
         var bound: [UnsafeMutableRawPointer: String] = [:]
@@ -82,14 +82,14 @@ final class ListBench {
         }
     }
 
-    /// Told of each cell that gets an item, when the loader has been told.
+    /// Called for each bound cell, once the loader has been called.
     var bindHandler: ((_ view: UnsafeMutableRawPointer, _ name: String) -> Void)? {
         get { tracker.bindHandler }
         set { tracker.bindHandler = newValue }
     }
     /// Views that have an item, and its name.
     var bound: [UnsafeMutableRawPointer: String] { tracker.bound }
-    /// Positions whose loads have ended, and how.
+    /// Positions whose loads have ended, with their results.
     var ended: [(position: Int, code: WebImageError.Code?)] { tracker.ended }
 
     private static func view(_ kind: Kind, _ model: OpaquePointer?, _ factory: OpaquePointer) -> UnsafeMutablePointer<
@@ -126,7 +126,7 @@ final class ListBench {
 
     // MARK: The model
 
-    /// Puts the same items in again, so that all cells are bound again.
+    /// Replaces the items by the same ones, so that all cells are bound again.
     func reset() {
         let count = Int(g_list_model_get_n_items(names))
         replace(0..<count, by: (0..<count).map { "\($0)" })
@@ -161,7 +161,7 @@ final class ListBench {
     /// Numbers of the items that have cells.
     var numbers: Set<Int> { Set(bound.values.compactMap { Int($0) }) }
 
-    // MARK: Pictures
+    // MARK: Images
 
     static func url(_ number: Int) -> URL { ViewBench.url("\(number).bmp") }
 
@@ -169,7 +169,7 @@ final class ListBench {
         ViewBench.picture(40, 30, UInt8(number & 15) << 4, UInt8(number >> 4 & 15) << 4, UInt8(number >> 8 & 15) << 4)
     }
 
-    /// Ends all loads that wait, with their pictures.
+    /// Ends all waiting loads, with their images.
     func endAll() {
         for url in bench.loader.waiting {
             let number = Int(url.lastPathComponent.dropLast(4)) ?? 0
@@ -177,7 +177,7 @@ final class ListBench {
         }
     }
 
-    /// The number of the picture that a view shows; nil if it shows none.
+    /// The number of the image that a view shows; nil if it shows none.
     func shown(in view: UnsafeMutableRawPointer) -> Int? {
         guard let bitmap = ViewState.existing(view)?.paintable.content?.image?.bitmap else { return nil }
         let middle = bitmap.height / 2 * bitmap.bytesPerRow + bitmap.width / 2 * 3
@@ -186,7 +186,7 @@ final class ListBench {
         }
     }
 
-    /// Cells that show another picture than theirs.
+    /// Cells that show another item's image.
     var wrongCells: [String] {
         bound.compactMap { view, name in
             guard let shown = shown(in: view), "\(shown)" != name else { return nil }
@@ -194,7 +194,7 @@ final class ListBench {
         }
     }
 
-    /// Ends loads until all cells on the screen have their pictures.
+    /// Ends loads until all cells on the screen have their images.
     func loadVisible() async -> Bool {
         await MainLoopTurns.wait {
             self.endAll()

@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// What cells of a list are told, and how big they and their pictures are.
+/// Callbacks of cells in a list, and the sizes of cells and images.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ListCellTests {
     private func naturalSize(_ view: UnsafeMutableRawPointer) -> [gint] {
         [GTK_ORIENTATION_HORIZONTAL, GTK_ORIENTATION_VERTICAL].map { orientation in
@@ -16,7 +16,7 @@ import WebImage
         }
     }
 
-    /// Ends loads until all cells on the screen know how theirs ended.
+    /// Ends loads until all cells on the screen have had their result.
     private func load(_ list: ListBench, _ data: Data) async -> Bool {
         await MainLoopTurns.wait {
             for url in list.bench.loader.waiting { list.bench.loader.end(url, with: .success(data)) }
@@ -24,7 +24,7 @@ import WebImage
         }
     }
 
-    @Test(arguments: [true, false]) func `A cell keeps its size, unless the loader was told otherwise`(keeps: Bool)
+    @Test(arguments: [true, false]) func `A cell keeps its size, unless the loader is configured otherwise`(keeps: Bool)
         async throws
     {
         let list = try await ListBench(.list, count: 1) { loader in
@@ -39,11 +39,11 @@ import WebImage
         list.close()
     }
 
-    /// Makes a list wider, has its cells get other items and these their pictures, and says how wide both are.
+    /// Makes a list wider, has its cells get other items and these their images, and returns both widths.
     private func widths(_ list: ListBench, _ window: Int, at share: Double) async throws -> (cell: Int, picture: Int) {
         gtk_widget_set_size_request(list.window.window, gint(window), 120)
         _ = await MainLoopTurns.wait { gtk_widget_get_width(list.view) == gint(window) }
-        // Cells know their size once they have been drawn, and take it along to other items.
+        // Cells know their size once they have been drawn, and keep it for other items.
         await list.scroll(to: 0.95)
         await list.scroll(to: share)
         #expect(await load(list, ViewBench.picture(400, 300, 255, 0, 0)))
@@ -54,7 +54,7 @@ import WebImage
         return (try #require(cells.first), try #require(pictures.first))
     }
 
-    @Test func `Cells whose sizes differ by a pixel share the size of their pictures`() async throws {
+    @Test func `Cells whose sizes differ by a pixel share their image size`() async throws {
         // Of four columns.
         let list = try await ListBench(width: 300, fillsCells: true)
         let first = try await widths(list, 300, at: 0.3)
@@ -65,7 +65,7 @@ import WebImage
     }
 
     @Test(arguments: ListBench.Kind.allCases)
-    func `An item without URL shows the placeholder, is told of as that, and nobody is asked for it`(
+    func `An item without a URL shows the placeholder, is reported as such, and starts no load`(
         kind: ListBench.Kind
     ) async throws {
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())

@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Lists of which parts go while cells are loaded.
+/// Lists whose parts are released while cells load.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ListDestructionTests {
     nonisolated enum Step: CaseIterable, Sendable { case dropFactory, dropModel, emptyModel, destroyWindow, deliver }
 
@@ -18,7 +18,7 @@ import WebImage
         }
     }()
 
-    @Test(arguments: orders) func `A list goes in every order of its parts`(order: [Step]) async throws {
+    @Test(arguments: orders) func `A list's parts can be released in every order`(order: [Step]) async throws {
         let remnants = Remnants()
         let list = try await ListBench(count: 60)
         let view = UnsafeMutableRawPointer(list.view).opaque
@@ -27,7 +27,7 @@ import WebImage
         let urls = Set(list.numbers.map(ListBench.url))
         for url in urls { try #require(await list.bench.loader.request(of: url)) }
         for cell in list.bound.keys { remnants.watch(view: cell) }
-        // Everything else takes the cells away.
+        // All other steps remove the cells.
         let isLoaded = order.first == .deliver
         for step in order {
             switch step {
@@ -36,7 +36,7 @@ import WebImage
             case .emptyModel: list.replace(0..<Int(g_list_model_get_n_items(list.names)), by: [])
             case .destroyWindow: list.close()
             case .deliver:
-                // A loader that is just being asked is told on the thread that asks it.
+                // A loader that is just being called is notified on the thread that calls it.
                 if !isLoaded { #expect(await MainLoopTurns.wait { urls.isSubset(of: list.bench.loader.cancelled) }) }
                 list.endAll()
                 #expect(await MainLoopTurns.wait { list.ended.count >= urls.count })
@@ -55,7 +55,7 @@ import WebImage
         #expect(await remnants.areGone() == [])
     }
 
-    @Test func `A loader that goes before its list leaves the cells as they are`() async throws {
+    @Test func `A loader released before its list leaves the cells unchanged`() async throws {
         let before = ViewState.count
         let bench = try ViewBench()
         let names = try #require(gtk_string_list_new(nil))
@@ -83,7 +83,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { ViewState.count == before && bench.loader.waiting.isEmpty })
     }
 
-    @Test func `A factory without teardown handler: the loader finds out that list items have gone`() async throws {
+    @Test func `Without a teardown handler the loader detects released list items`() async throws {
         let bench = try ViewBench()
         let names = try #require(gtk_string_list_new(nil))
         for number in 0..<20 { gtk_string_list_append(names, "\(number)") }

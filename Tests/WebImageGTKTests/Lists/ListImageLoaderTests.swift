@@ -8,7 +8,7 @@ import WebImage
 @Suite(.serialized, .needsDisplay) @MainActor struct ListImageLoaderTests {
     private func url(_ number: Int) -> URL { ListBench.url(number) }
 
-    @Test func `What is on the screen is urgent, and the other cells are not`() async throws {
+    @Test func `Cells on the screen have high priority, and the others do not`() async throws {
         let list = try await ListBench()
         let (visible, bound) = (list.visible, list.numbers)
         #expect(!visible.isEmpty && bound.count > visible.count * 2)
@@ -19,7 +19,7 @@ import WebImage
         list.close()
     }
 
-    @Test func `A load becomes urgent when its cell comes onto the screen, and is not any more when it leaves it`()
+    @Test func `A load becomes urgent when its cell enters the screen, and stops being so when it leaves`()
         async throws
     {
         let list = try await ListBench()
@@ -34,12 +34,12 @@ import WebImage
         list.close()
     }
 
-    @Test func `What lies in memory is in its cell when the cell is bound`() async throws {
+    @Test func `An image in memory is in its cell when the cell is bound`() async throws {
         let list = try await ListBench()
         #expect(await list.loadVisible())
         let visible = list.visible
         list.reset()
-        // Bound again while the list is laid out, which nothing has come between.
+        // Bound again during the list's layout, without anything in between.
         await list.window.frames(1)
         #expect(list.visible == visible)
         #expect(list.bound.filter { list.isMapped($0.key) }.allSatisfy { list.shown(in: $0.key) != nil })
@@ -47,10 +47,10 @@ import WebImage
     }
 
     @Test(arguments: ListBench.Kind.allCases)
-    func `A cell that is used again never shows the picture of before`(kind: ListBench.Kind) async throws {
+    func `A recycled cell never shows the previous image`(kind: ListBench.Kind) async throws {
         let list = try await ListBench(kind)
         for step in 1...6 {
-            // Half of what is under way comes while cells go to other items.
+            // Half of the running loads end while cells go to other items.
             for (index, url) in list.bench.loader.waiting.sorted(by: { $0.path < $1.path }).enumerated()
             where index % 2 == 0 {
                 list.bench.loader.end(
@@ -66,7 +66,7 @@ import WebImage
         list.close()
     }
 
-    @Test func `The load of a cell that goes far away is cancelled`() async throws {
+    @Test func `The load of a cell that moves far away is cancelled`() async throws {
         let list = try await ListBench { $0.prefetchCount = 0 }
         let before = list.numbers
         for number in before { try #require(await list.bench.loader.request(of: url(number))) }
@@ -78,13 +78,13 @@ import WebImage
         list.close()
     }
 
-    @Test func `A load goes on when its item is unbound and bound again at once`() async throws {
-        // What is loaded ahead comes when it comes.
+    @Test func `A load continues when its item is unbound and bound again at once`() async throws {
+        // Preloaded images arrive at any time.
         let list = try await ListBench { $0.prefetchCount = 0 }
         let bound = list.numbers
         for number in bound { try #require(await list.bench.loader.request(of: url(number))) }
         let (requests, cancelled) = (list.bench.loader.requests, list.bench.loader.cancelled)
-        // The model says that its items are others, and they have the same URLs.
+        // The model reports that its items changed, and they have the same URLs.
         list.reset()
         await list.window.frames()
         #expect(list.numbers == bound)
@@ -92,7 +92,7 @@ import WebImage
         list.close()
     }
 
-    /// Waits until the pictures are loaded ahead of the eight items nearest to those on the screen that have no cells.
+    /// Waits until the images of the eight items without cells that are nearest to the screen are preloaded.
     private func loadsNext(_ list: ListBench, isForward: Bool, seconds: Double = 20) async -> Bool {
         await MainLoopTurns.wait(seconds: seconds) {
             guard let first = list.visible.min(), let last = list.visible.max() else { return false }
@@ -104,10 +104,10 @@ import WebImage
     }
 
     @Test(arguments: ListBench.Kind.allCases)
-    func `What comes next is loaded ahead, and given up when the direction turns`(kind: ListBench.Kind) async throws {
+    func `The next images are preloaded, and cancelled when the direction reverses`(kind: ListBench.Kind) async throws {
         // Column views keep two hundred cells, and since GTK 4.12 lists do.
         let list = try await ListBench(kind, count: kind == .grid ? 400 : 800) { $0.prefetchCount = 8 }
-        // GTK finds out how high rows are while it scrolls, and may move the list a little to and fro after that.
+        // GTK learns the height of rows while it scrolls, and may then move the list a little.
         await list.scroll(to: 0.42)
         var isAhead = false
         for share in [0.45, 0.5, 0.52, 0.54] where !isAhead {
@@ -122,7 +122,7 @@ import WebImage
         }
         var hasTurned = false
         var given: Set<URL> = []
-        // GTK may give cells to all of them while it turns.
+        // GTK may give cells to all of them while it reverses.
         for share in [0.48, 0.46, 0.44, 0.42, 0.4, 0.38, 0.36] where !hasTurned || given.isEmpty {
             await list.scroll(to: share)
             hasTurned = await loadsNext(list, isForward: false, seconds: 5)
@@ -140,7 +140,7 @@ import WebImage
     }
 
     @Test(arguments: ListBench.Kind.allCases)
-    func `What was loaded ahead is there when its cell is bound`(kind: ListBench.Kind) async throws {
+    func `A preloaded image is there when its cell is bound`(kind: ListBench.Kind) async throws {
         let list = try await ListBench(kind) { $0.prefetchCount = 16 }
         await list.scroll(to: 0.1)
         #expect(await MainLoopTurns.wait { list.loader.prefetchedURLs.count == 16 })
@@ -148,7 +148,7 @@ import WebImage
         for url in ahead { try #require(await list.bench.loader.request(of: url)) }
         list.endAll()
         #expect(await list.loadVisible())
-        // Decoded, too: nothing is under way.
+        // Decoded, too: no load is running.
         #expect(await MainLoopTurns.wait { !list.bench.manager.isRunning })
         let requests = list.bench.loader.requests.count
         // To the first of them, of 400: cells get their items in one of the next frames.
@@ -165,7 +165,7 @@ import WebImage
         list.close()
     }
 
-    @Test func `Items that come and go while loads run leave each picture with its item`() async throws {
+    @Test func `Items added and removed during loads keep their own images`() async throws {
         let list = try await ListBench(count: 60)
         for round in 0..<10 {
             for (index, url) in list.bench.loader.waiting.enumerated() where index % 3 == round % 3 {
@@ -183,7 +183,7 @@ import WebImage
         list.close()
     }
 
-    @Test func `A cell shows the placeholder until its picture is there`() async throws {
+    @Test func `A cell shows the placeholder until its image arrives`() async throws {
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
         let list = try await ListBench(count: 4) { $0.placeholder = { _ in .image(green) } }
         let view = try #require(list.bound.keys.first)
@@ -191,9 +191,7 @@ import WebImage
         list.close()
     }
 
-    @Test func `With delayPlaceholder, too, a cell that is used again does not show the picture of before`()
-        async throws
-    {
+    @Test func `With delayPlaceholder, too, a recycled cell does not show the previous image`() async throws {
         let list = try await ListBench { $0.options = .delayPlaceholder }
         #expect(await list.loadVisible())
         for share in [0.3, 0.6, 0.9] {
@@ -203,7 +201,7 @@ import WebImage
         list.close()
     }
 
-    @Test func `When the list goes, loads are cancelled and nothing is left behind`() async throws {
+    @Test func `When the list is released, loads are cancelled and nothing is left behind`() async throws {
         let before = ViewState.count
         let list = try await ListBench()
         for number in list.numbers { try #require(await list.bench.loader.request(of: url(number))) }

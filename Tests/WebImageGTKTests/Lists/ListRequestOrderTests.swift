@@ -6,9 +6,9 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// In which order a server is asked for the pictures of a list.
+/// The order in which a server gets the requests of a list.
 @Suite(.serialized, .needsDisplay) @MainActor struct ListRequestOrderTests {
-    /// Lets answers through one by one.
+    /// Lets responses through one by one.
     private let gate = Gate()
     private let server: LoopbackServer
     private let downloader: WebImageDownloader
@@ -25,21 +25,20 @@ import WebImage
         downloader = WebImageDownloader(config: config)
     }
 
-    /// Numbers of the items that were asked for, in order.
+    /// Numbers of the requested items, in order.
     private var asked: [Int] { server.requests.compactMap { Int($0.path.dropFirst()) } }
 
-    /// Numbers of the items whose pictures cells wait for.
+    /// Numbers of the items whose images cells wait for.
     private func awaited(_ list: ListBench) -> Set<Int> {
         Set(list.bound.filter { $0.key.latestLoadState?.isLoading == true }.compactMap { Int($0.value) })
     }
 
-    /// Waits until all that cells wait for waits for its turn or is under way.
+    /// Waits until all loads of cells are queued or running.
     private func isQueued(_ list: ListBench) async -> Bool {
         await MainLoopTurns.wait { downloader.currentDownloadCount == awaited(list).count }
     }
 
-    @Test func `With one connection what is on the screen comes first, also after the list was scrolled`() async throws
-    {
+    @Test func `With one connection visible items come first, also after scrolling`() async throws {
         let manager = WebImageManager(cache: ImageCache(directory: directory.path("cache")), loader: downloader)
         let server = server
         let list = try await ListBench(
@@ -52,7 +51,7 @@ import WebImage
         let first = list.visible
         try #require(first.count >= 8 && list.numbers.count > first.count)
         try #require(await isQueued(list))
-        // The one that nothing waited before is asked for at once, and another one each time that an answer has come.
+        // The first request is sent at once, and another one after each response.
         gate.release(4)
         try #require(await MainLoopTurns.wait { asked.count == 5 })
         #expect(asked.dropFirst().allSatisfy { first.contains($0) }, "\(asked) of \(first)")
@@ -68,7 +67,7 @@ import WebImage
         gate.open()
         #expect(await MainLoopTurns.wait { awaited(list).isEmpty })
         #expect(Set(asked.dropFirst(before.count).prefix(urgent.count)) == urgent, "\(asked) after \(before)")
-        // One of them may have been the first of all to be asked for.
+        // One of them may have been the very first request.
         #expect(come.subtracting(before).isSubset(of: urgent) && asked.count > before.count + urgent.count)
         list.close()
     }

@@ -9,14 +9,14 @@ import Testing
         scroll.positions(beyond: visible, excluding: Set(bound), count: count, end: 100)
     }
 
-    @Test func `A list that has not moved goes forward`() {
+    @Test func `A list that has not moved counts as scrolling forward`() {
         var scroll = ListScroll()
         scroll.move(to: 0...9)
         #expect(scroll.isForward)
         #expect(next(scroll, 0...9, 0..<20) == [20, 21, 22])
     }
 
-    @Test func `The direction is that of the last movement, and stays while nothing moves`() {
+    @Test func `The direction is that of the last movement, and stays without movement`() {
         var scroll = ListScroll()
         scroll.move(to: 50...59)
         scroll.move(to: 45...54)
@@ -25,7 +25,7 @@ import Testing
         scroll.move(to: 45...54)
         #expect(!scroll.isForward)
         scroll.move(to: 45...59)
-        #expect(scroll.isForward, "a row has come, and none gone yet")
+        #expect(scroll.isForward, "a row was added, and none removed yet")
         #expect(next(scroll, 45...59, 40..<60) == [60, 61, 62])
     }
 

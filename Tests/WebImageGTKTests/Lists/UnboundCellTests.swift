@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// What cells keep that are bound to nothing, and how cells get more pixels.
+/// Memory of unbound cells, and how cells get more pixels.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct UnboundCellTests {
     private func url(_ number: Int) -> URL { ListBench.url(number) }
 
@@ -15,7 +15,7 @@ import WebImage
         init(_ image: Image) { self.image = image }
     }
 
-    /// Views that show pictures, and these.
+    /// Views that show images, and these images.
     private func shown(in list: ListBench) -> [UnsafeMutableRawPointer: WeakImage] {
         Dictionary(
             uniqueKeysWithValues: list.bound.keys.compactMap { view in
@@ -24,7 +24,7 @@ import WebImage
         )
     }
 
-    @Test func `A cell that stays unbound keeps no picture`() async throws {
+    @Test func `A cell that stays unbound retains no image`() async throws {
         let list = try await ListBench(count: 60) { $0.prefetchCount = 0 }
         #expect(await list.loadVisible())
         let images = shown(in: list)
@@ -43,7 +43,8 @@ import WebImage
         list.close()
     }
 
-    @Test func `With delayPlaceholder, a cell for another picture keeps nothing of the one before`() async throws {
+    @Test func `With delayPlaceholder, a cell bound to another image retains nothing of the previous one`() async throws
+    {
         let list = try await ListBench {
             $0.options = .delayPlaceholder
             $0.prefetchCount = 0
@@ -60,9 +61,9 @@ import WebImage
         list.close()
     }
 
-    @Test func `More pixels are as urgent as the cell is by now`() async throws {
+    @Test func `A load of more pixels has the cell's current priority`() async throws {
         let list = try await ListBench { $0.prefetchCount = 0 }
-        // Rows of four; this one comes onto the screen with the next five.
+        // Rows of four; this one enters the screen with the next five.
         let number = try #require(list.visible.max()) + 8
         let view = try #require(list.bound.first { $0.value == "\(number)" }?.key)
         try #require(await list.bench.loader.request(of: url(number)))

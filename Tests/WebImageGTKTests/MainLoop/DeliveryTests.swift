@@ -7,13 +7,13 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// How what other threads have reaches widgets, beside what GTK does.
+/// Deliveries from other threads to widgets, along with GTK's own work.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct DeliveryTests {
     let bench: ViewBench
 
     init() throws { bench = try ViewBench() }
 
-    /// Items that take 2 ms, each of which posts the next one: something always waits.
+    /// Items that take 2 ms, each of which posts the next one: the queue is never empty.
     @MainActor private final class Flood {
         let most: Int
         var count = 0
@@ -33,8 +33,8 @@ import WebImage
         }
     }
 
-    @Test func `Frames come however much is delivered`() async throws {
-        // Where GTK draws: GDK_PRIORITY_REDRAW, a macro that is not imported.
+    @Test func `Frames are drawn however much is delivered`() async throws {
+        // GTK's drawing priority: GDK_PRIORITY_REDRAW, a macro that is not imported.
         #expect(MainMailbox.priority > Int32(G_PRIORITY_HIGH_IDLE) + 20)
         #expect(MainMailbox.priority < Int32(G_PRIORITY_DEFAULT_IDLE))
         let view = UnsafeMutableRawPointer(ViewBench.makeImage())
@@ -53,15 +53,13 @@ import WebImage
         window.close()
     }
 
-    /// The name of what the main loop is at.
+    /// The name of the main loop's current source.
     private static var source: String? {
         g_main_current_source().flatMap { g_source_get_name($0) }.map { String(cString: $0) }
     }
 
     @Test
-    func `Pictures, failures and progress come through the mailbox, and what lies in memory comes within the call`()
-        async throws
-    {
+    func `Images, failures and progress are delivered by the mailbox, and memory hits within the call`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let (a, b) = (ViewBench.url("a.bmp"), ViewBench.url("b.bmp"))
@@ -82,7 +80,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { sources.count == 2 })
         load(b)
         try #require(await bench.loader.request(of: b))
-        // On this thread it would be told at once.
+        // On this thread it would be reported at once.
         let loader = bench.loader
         startThread { loader.end(b, with: .failure(WebImageError(.invalidDownloadStatusCode, "no"))) }
         #expect(await MainLoopTurns.wait { sources.count == 3 })

@@ -9,7 +9,7 @@ import WebImage
 
 /// The mailbox in a program whose loop has little time, or runs within a completion.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct MailboxPressureTests {
-    @Test func `What is posted comes though frames take all the time there is`() async throws {
+    @Test func `Posted items are delivered though frames take all the time`() async throws {
         let area = UnsafeMutableRawPointer(try #require(gtk_drawing_area_new()))
         let window = try await TestWindow(area)
         let order = Order()
@@ -28,7 +28,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `What takes long is not all that is done then`() async throws {
+    @Test func `Long items are not all run in one turn`() async throws {
         let area = UnsafeMutableRawPointer(try #require(gtk_drawing_area_new()))
         let window = try await TestWindow(area)
         let order = Order()
@@ -45,13 +45,13 @@ import WebImage
             MainMailbox.shared.post { BusyFrames.isOver = true }
         }
         #expect(await MainLoopTurns.wait { BusyFrames.isOver && order.numbers.count == 20 })
-        // Two of 3 ms fit into a turn's 4 ms, and frames come between the turns.
+        // Two of 3 ms fit into a turn's 4 ms, and frames are drawn between the turns.
         #expect(order.frames.count >= 5, "\(order.frames.sorted())")
         #expect(BusyFrames.count < 200)
         window.close()
     }
 
-    @Test func `A loop that runs within an item brings what is posted, in order, each once`() async {
+    @Test func `A loop that runs within an item delivers posted items, in order, each once`() async {
         let order = Order()
         MainMailbox.shared.post {
             order.numbers.append(1)
@@ -72,7 +72,7 @@ import WebImage
         #expect(order.numbers == [1, 2, 3, 4, 5, 6])
     }
 
-    @Test func `A dialog that a completion runs shows its pictures`() async throws {
+    @Test func `A dialog run by a completion shows its images`() async throws {
         let bench = try ViewBench()
         let (a, b) = (ViewBench.url("a.bmp"), ViewBench.url("b.bmp"))
         let (picture, other) = (ViewBench.makeImage(), ViewBench.makeImage())
@@ -110,13 +110,13 @@ import WebImage
     var frame: Int?
 }
 
-/// A main loop that runs within a call, as that of a dialog does.
+/// A main loop that runs within a call, like a dialog's.
 @MainActor private enum Loop {
-    /// - Parameter begin: called before it runs, with what ends it.
+    /// - Parameter begin: Called before it runs, with a closure that ends it.
     static func run(_ begin: (_ quit: @escaping @MainActor @Sendable () -> Void) -> Void) {
         nonisolated(unsafe) let loop = g_main_loop_new(nil, 0)
         begin { g_main_loop_quit(loop) }
-        // It has to end, whether or not something comes.
+        // It has to end, even if nothing is delivered.
         let guardian = MainTimer(after: 5) { g_main_loop_quit(loop) }
         g_main_loop_run(loop)
         guardian.cancel()
@@ -124,10 +124,10 @@ import WebImage
     }
 }
 
-/// Frames that take longer than there is between two, each of which asks for the next.
+/// Frames that take longer than their interval, each of which requests the next.
 @MainActor private enum BusyFrames {
     static var count = 0
-    /// Whether frames are as short again as they are.
+    /// A Boolean value that indicates whether frames are short again.
     static var isOver = false
     private static var most = 0
     private static var later: (count: Int, body: () -> Void)?
@@ -160,7 +160,7 @@ import WebImage
         while g_get_monotonic_time() < end {}
         count += 1
         if let later, later.count == count { later.body() }
-        // A test that fails has to end, too.
+        // A failing test has to end, too.
         if count >= most { isOver = true }
     }
 }

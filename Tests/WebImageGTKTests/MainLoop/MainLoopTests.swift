@@ -28,7 +28,7 @@ import WebImage
         #expect(count.withLock { $0 } == 100)
     }
 
-    @Test func `What is posted from many threads comes on the main thread, each thread's in order`() async {
+    @Test func `Items posted from many threads run on the main thread, each thread's in order`() async {
         let order = Lock<[[Int]]>(Array(repeating: [], count: 8))
         for thread in 0..<8 {
             startThread {
@@ -44,7 +44,7 @@ import WebImage
         #expect(order.withLock { $0.allSatisfy { $0 == Array(0..<500) } })
     }
 
-    @Test func `Items that take long leave the loop turns in between`() async {
+    @Test func `Long items let the loop turn in between`() async {
         var turns = 0
         let source = g_idle_add_full(
             // As urgent as deliveries: it has its turn when they leave one.
@@ -69,7 +69,7 @@ import WebImage
         #expect(turns >= 6, "\(turns)")
     }
 
-    @Test func `An item may post another, which comes after those that wait`() async {
+    @Test func `An item may post another, which runs after the waiting ones`() async {
         var order: [Int] = []
         MainMailbox.shared.post {
             order.append(1)
@@ -80,7 +80,7 @@ import WebImage
         #expect(order == [1, 2, 3])
     }
 
-    @Test func `What an item keeps is let go of when it has run`() async {
+    @Test func `An item's captures are released when it has run`() async {
         final class Kept: Sendable {}
         weak var kept: Kept?
         do {
@@ -92,7 +92,7 @@ import WebImage
     }
 }
 
-/// Counts turns of the loop; touched on the main thread alone.
+/// Counts turns of the loop; used only on the main thread.
 private enum TurnCounter {
     nonisolated(unsafe) static var count = 0
 }

@@ -14,7 +14,7 @@ import WebImage
         (.scaleDown, 10, 5, 50, 80, 10, 5),
         (.scaleDown, 200, 100, 50, 80, 50, 25),
     ])
-    func `Where a picture lies in its box`(
+    func `Each content fit has its size in the box`(
         fit: ContentFit,
         width: Double,
         height: Double,

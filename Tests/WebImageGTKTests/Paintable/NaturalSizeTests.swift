@@ -4,9 +4,9 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// How big pictures say they are.
+/// Natural sizes of images.
 @Suite(.serialized, .needsDisplay) @MainActor struct NaturalSizeTests {
-    /// A picture of few pixels that was made of one of very many.
+    /// An image of few pixels that was derived from one of very many.
     private func thumbnail(of width: Int, _ height: Int, _ shown: (Int, Int)) throws -> Image {
         var metadata = ImageMetadata()
         (metadata.sourceWidth, metadata.sourceHeight, metadata.isThumbnail) = (width, height, true)
@@ -25,7 +25,7 @@ import WebImage
     }
 
     @Test(arguments: [GTK_ORIENTATION_HORIZONTAL.rawValue, GTK_ORIENTATION_VERTICAL.rawValue])
-    func `Pictures that say they are endless find room in one box`(orientation: UInt32) async throws {
+    func `Images of enormous natural size fit into one box`(orientation: UInt32) async throws {
         try Display.open()
         let orientation = GtkOrientation(rawValue: orientation)
         let box = UnsafeMutableRawPointer(try #require(gtk_box_new(orientation, 0)))
@@ -40,7 +40,7 @@ import WebImage
         withExtendedLifetime(holder) {}
     }
 
-    @Test func `They keep their shape`() async throws {
+    @Test func `Images keep their aspect ratio`() async throws {
         try Display.open()
         let view = view(showing: try thumbnail(of: 1_000_000_000, 750_000_000, (40, 30)))
         let holder = ObjectReference(retaining: view)

@@ -30,7 +30,7 @@ import WebImage
         #expect(try #require(Texture.of(Image(bitmap: half))).map(download) == bgra.pixels)
     }
 
-    @Test func `An image that is not upright is turned`() throws {
+    @Test func `An image that is not upright is rotated`() throws {
         try Display.open()
         let bitmap = try Bitmap.make(3, 2) { x, y in [UInt8(x), UInt8(y), 0, 255] }
         let texture = try #require(Texture.of(Image(bitmap: bitmap, orientation: .right)))
@@ -38,7 +38,7 @@ import WebImage
         #expect(download(texture) == (try bitmap.upright(from: .right)).pixels)
     }
 
-    @Test func `Views of one image share a texture, which keeps the image and no longer than it is shown`() throws {
+    @Test func `Views of one image share a texture, which lives as long as the image is shown and retains it`() throws {
         try Display.open()
         weak var kept: Image?
         do {

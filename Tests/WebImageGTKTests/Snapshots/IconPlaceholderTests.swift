@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Icons in the place of pictures: sharp, whatever the view's size, as `GtkImage` draws them.
+/// Icons in place of images: sharp at any view size, like `GtkImage`'s.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct IconPlaceholderTests {
     let bench: ViewBench
     let url = ViewBench.url("a.bmp")
@@ -16,7 +16,7 @@ import WebImage
 
     private func widget(_ pointer: OpaquePointer) -> UnsafeMutableRawPointer { UnsafeMutableRawPointer(pointer) }
 
-    /// What a view looks like in the pixels of its display.
+    /// The drawing of a view in pixels of its display.
     private func pixels(_ view: UnsafeMutableRawPointer) throws -> WidgetPixels {
         let paintable = try #require(gtk_widget_paintable_new(view.widget))
         defer { g_object_unref(UnsafeMutableRawPointer(paintable)) }
@@ -62,7 +62,7 @@ import WebImage
         }
     }
 
-    @Test func `It is neither stretched nor cut, however the view shows pictures`() async throws {
+    @Test func `An icon is neither stretched nor cut, for every content fit of the view`() async throws {
         let usual = try await image(names[0], 48, in: 184, 138)
         for fit in [GTK_CONTENT_FIT_FILL, GTK_CONTENT_FIT_COVER, GTK_CONTENT_FIT_SCALE_DOWN] {
             let view = ViewBench.makeImage()
@@ -72,14 +72,14 @@ import WebImage
         }
     }
 
-    @Test func `In an image widget it has the size that the widget gives icons`() async throws {
+    @Test func `In a GtkImage an icon has the widget's icon size`() async throws {
         let view = OpaquePointer(try #require(gtk_image_new()))
         gtk_image_set_pixel_size(view, 96)
         let isSame = try await placeholder(names[0], in: view, 120, 120) == image(names[0], 96, in: 120, 120)
         #expect(isSame)
     }
 
-    @Test func `It has all pixels of the display`() async throws {
+    @Test func `An icon uses all pixels of the display`() async throws {
         try await DisplayScale.with(2) {
             let look = try await placeholder(names[1], in: ViewBench.makeImage(), 100, 80)
             #expect(look.width == 200)
@@ -89,7 +89,7 @@ import WebImage
     }
 
     @Test(arguments: ["named", "large", "sized", "general"])
-    func `An icon that an image widget shows looks the same when a load takes the widget over`(kind: String)
+    func `A GtkImage's own icon looks the same when a load replaces it`(kind: String)
         async throws
     {
         let view = OpaquePointer(try #require(gtk_image_new_from_icon_name(names[0])))
@@ -113,7 +113,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `What it looks like now is its icon`() async throws {
+    @Test func `An icon paintable's current image is an icon`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(widget(view))
         let content = try #require(ThemeIcon.named(names[0], for: widget(view)))
@@ -123,7 +123,7 @@ import WebImage
         g_object_unref(UnsafeMutableRawPointer(still))
         window.close()
         let gone = try #require(gdk_paintable_get_current_image(reference.pointer.opaque))
-        #expect(gdk_paintable_get_intrinsic_width(gone) == 48, "empty, when its view has gone")
+        #expect(gdk_paintable_get_intrinsic_width(gone) == 48, "empty, when its view was released")
         g_object_unref(UnsafeMutableRawPointer(gone))
     }
 }

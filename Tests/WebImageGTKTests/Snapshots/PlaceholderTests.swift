@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// What is shown until the picture is there.
+/// The placeholder, shown until the image arrives.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct PlaceholderTests {
     let bench: ViewBench
     let url = ViewBench.url("a.bmp")
@@ -30,13 +30,13 @@ import WebImage
         Set((0..<pixels.height).flatMap { y in (0..<pixels.width).map { pixels.rgba($0, y) } })
     }
 
-    @Test func `An image`() async throws {
+    @Test func `An image is a placeholder`() async throws {
         let pixels = try await look(.image(try Quarters.old()))
         #expect(pixels.rgba(5, 10) == Quarters.red && pixels.rgba(55, 30) == Quarters.white)
         #expect(pixels.rgba(5, 2) == [0, 0, 0, 0])
     }
 
-    @Test func `A paintable, which may be one without a size`() async throws {
+    @Test func `A paintable is a placeholder, also without a size`() async throws {
         let texture = try #require(Texture.of(try Quarters.old()))
         let pixels = try await look(.paintable(PaintableReference(texture.pointer)))
         #expect(pixels.rgba(5, 10) == Quarters.red && pixels.rgba(55, 30) == Quarters.white)
@@ -46,7 +46,7 @@ import WebImage
         #expect(try await colors(look(.paintable(reference))) == [[0, 0, 0, 0]])
     }
 
-    @Test func `A paintable that changes is seen to`() async throws {
+    @Test func `A placeholder paintable that changes is redrawn`() async throws {
         // The paintable of another view, whose content changes.
         let other = ViewBench.makeImage()
         let kept = ObjectReference(retaining: UnsafeMutableRawPointer(other))
@@ -63,13 +63,13 @@ import WebImage
         window.close()
     }
 
-    @Test func `The picture of a hash`() async throws {
+    @Test func `The image of a hash is a placeholder`() async throws {
         let red = try ImageCodersManager.shared.decode(ViewBench.red, options: ImageDecodeOptions())
         let pixels = try await look(.thumbHash(try ThumbHash(red)))
         #expect(pixels.middle[0] > 200 && pixels.middle[1] < 60 && pixels.middle[2] < 60 && pixels.middle[3] == 255)
     }
 
-    @Test func `An icon of the theme; a symbolic one in the colour of text`() async throws {
+    @Test func `An icon of the theme is a placeholder, a symbolic one in the colour of text`() async throws {
         let missing = try await look(.icon(name: "image-missing"), 96, 96)
         #expect(colors(missing).count > 4)
         let unknown = try await look(.icon(name: "no-icon-has-this-name"), 96, 96)

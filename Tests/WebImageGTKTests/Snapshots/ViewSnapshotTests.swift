@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageGTK
 @testable import WebImageLoading
 
-/// What views look like, pixel by pixel; where things have to be was worked out by hand.
+/// Drawings of views, pixel by pixel; expected positions were calculated by hand.
 @Suite(.serialized, .needsDisplay) @MainActor struct ViewSnapshotTests {
     let bench: ViewBench
     let time = HeldTime()
@@ -18,7 +18,8 @@ import WebImage
 
     private static let clear: [UInt8] = [0, 0, 0, 0]
 
-    /// The pixels that are not those of a picture of quarters at a place; where it was enlarged, the seams of the quarters are left out.
+    /// The pixels that differ from an image of quarters at a place; if it was enlarged, the seams of the quarters are
+    /// left out.
     private func faults(_ pixels: WidgetPixels, _ rect: ImageRect, _ colors: [[UInt8]], isScaled: Bool) -> [String] {
         var faults: [String] = []
         for y in 0..<pixels.height {
@@ -38,7 +39,7 @@ import WebImage
 
     private let quarters = [Quarters.red, Quarters.green, Quarters.blue, Quarters.white]
 
-    @Test func `A picture lies in its view as content-fit says`() async throws {
+    @Test func `An image lies in its view as content-fit says`() async throws {
         // Of 40 by 20, in 60 by 40.
         let fits: [(GtkContentFit, ImageRect)] = [
             (GTK_CONTENT_FIT_FILL, ImageRect(x: 0, y: 0, width: 60, height: 40)),
@@ -63,7 +64,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `Odd sizes lie where GTK puts them, and so does what was there before`() async throws {
+    @Test func `Odd sizes lie where GTK puts them, and so does the previous content`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture), 61, 43)
         let state = ViewState.of(UnsafeMutableRawPointer(picture))
@@ -74,7 +75,7 @@ import WebImage
             state.paintable.show(PaintableContent(old))
             await window.frames()
             let before = try window.pixels(of: UnsafeMutableRawPointer(picture))
-            // Held at its beginning, at which it is the old picture.
+            // Stopped at its beginning, at which it is the old image.
             state.paintable.show(PaintableContent(new), by: Effects.held("fade", at: 0)) { _ in }
             await window.frames()
             let during = try window.pixels(of: UnsafeMutableRawPointer(picture))
@@ -88,7 +89,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `GtkImage draws what was there before where it was`() async throws {
+    @Test func `GtkImage draws the previous content in its place`() async throws {
         for (width, height, side) in [
             (61, 43, 32), (40, 40, 40), (30, 60, 24), (200, 50, 16), (61, 43, -1), (20, 60, 32),
         ] {
@@ -115,9 +116,7 @@ import WebImage
         }
     }
 
-    @Test func `An indicator lies over an empty view, a placeholder and a preview, at a time that is given`()
-        async throws
-    {
+    @Test func `An indicator is drawn over an empty view, a placeholder and a preview, at a given time`() async throws {
         let setting = AnimationSetting()
         setting.turn(false)
         defer { setting.turn(true) }
@@ -128,7 +127,7 @@ import WebImage
         let indicator = ActivityIndicator(size: .small)
         indicator.driver.delay.later = time.later
         picture.imageIndicator = indicator
-        // Nothing, and neither a placeholder.
+        // Nothing, nor a placeholder.
         try await bench.begin(picture, url, .delayPlaceholder)
         time.pass(1)
         indicator.driver.advance(to: 5)
@@ -148,7 +147,7 @@ import WebImage
                 ActivityIndicator.draw(canvas, .small)
             }
         }
-        /// In one of several places, where versions of GTK differ.
+        /// One of several places, where versions of GTK differ.
         func expectLook(_ content: Image?, _ rects: ImageRect..., what: Comment) async throws {
             await window.frames()
             let pixels = try window.pixels(of: view)
@@ -171,7 +170,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `The bar lies at the bottom of the view, not of the picture`() async throws {
+    @Test func `The bar lies at the bottom of the view, not of the image`() async throws {
         let picture = ViewBench.makeImage()
         let view = UnsafeMutableRawPointer(picture)
         let window = try await TestWindow(view, 120, 80)

@@ -5,7 +5,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// A clock that goes on when the test says so.
+/// A clock that advances when the test says so.
 @MainActor
 final class VirtualLink: @MainActor AnimationDisplayLink {
     private var tick: ((_ seconds: Double) -> Void)?
@@ -22,7 +22,7 @@ final class VirtualLink: @MainActor AnimationDisplayLink {
     }
 }
 
-/// A view in a window that plays by a clock of the test's.
+/// A view in a window that plays by a clock of the test.
 @MainActor
 final class AnimationStage {
     let picture: OpaquePointer
@@ -53,10 +53,10 @@ final class AnimationStage {
         takeClock()
     }
 
-    /// Has the player that there is now play by the clock of the test.
+    /// Has the current player play by the test's clock.
     func takeClock() { view.player?.displayLink = link }
 
-    /// Waits, at one moment, until a frame has been decoded and is shown.
+    /// Waits, without advancing the clock, until a frame has been decoded and is shown.
     func reaches(_ index: Int) async -> Bool {
         let count = shown.count
         return await MainLoopTurns.wait {
@@ -65,15 +65,15 @@ final class AnimationStage {
         }
     }
 
-    /// Plays on by a frame.
+    /// Advances by a frame.
     ///
-    /// - Parameter seconds: the time of the frame that is seen, unless another one is given.
+    /// - Parameter seconds: The time that passes; by default the duration of the displayed frame.
     func plays(to index: Int, after seconds: Double? = nil) async -> Bool {
         link.advance(seconds ?? view.player?.provider.duration(at: view.currentFrameIndex) ?? 0)
         return await reaches(index)
     }
 
-    /// What is seen in the middle.
+    /// The colour in the middle.
     func middle() async throws -> [UInt8] {
         await window.frames()
         return try window.pixels(of: UnsafeMutableRawPointer(picture)).middle

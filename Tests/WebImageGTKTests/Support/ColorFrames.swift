@@ -18,7 +18,7 @@ final class ColorFrames: AnimatedImageProvider {
         (self.colors, self.seconds, loopCount) = (colors, seconds, loops)
     }
 
-    /// Frames that were decoded, in order. The first one is that of the poster.
+    /// Decoded frames, in order. The first one is that of the poster.
     var requests: [Int] { log.withLock { $0 } }
 
     var animatedImageData: Data? { nil }
@@ -41,7 +41,7 @@ final class ColorFrames: AnimatedImageProvider {
         return Image(bitmap: bitmap)
     }
 
-    /// An image that moves as this does.
+    /// An image with this animation.
     func image(isIncremental: Bool = false) throws -> Image {
         let animation = try AnimatedImage(provider: self)
         var metadata = animation.image.metadata

@@ -1,13 +1,13 @@
 import CGTKTestSupport
 import CWebImageGTK4
 
-/// Counts what GLib, GObject and GTK have to complain of.
+/// Counts warnings and criticals of GLib, GObject and GTK.
 @MainActor
 enum Criticals {
     private static let domains = ["GLib", "GLib-GObject", "Gtk", "Gdk"]
     private nonisolated(unsafe) static var count = 0
 
-    /// How many complaints something causes.
+    /// Returns the number of warnings that a closure causes.
     static func count(_ body: () async throws -> Void) async rethrows -> Int {
         count = 0
         let levels = GLogLevelFlags(rawValue: cgtktest_complaint_levels())

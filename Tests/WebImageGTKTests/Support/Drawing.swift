@@ -5,7 +5,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// What was drawn, on a surface of cairo's, without a display or a window.
+/// A drawing on a cairo surface, without a display or a window.
 @MainActor
 struct Drawing: Equatable {
     let width: Int
@@ -15,7 +15,7 @@ struct Drawing: Equatable {
 
     /// Draws.
     ///
-    /// - Parameter body: takes a `GtkSnapshot`.
+    /// - Parameter body: Takes a `GtkSnapshot`.
     init(_ width: Int, _ height: Int, _ body: (OpaquePointer) -> Void) throws {
         Self.prepare()
         (self.width, self.height) = (width, height)
@@ -37,7 +37,7 @@ struct Drawing: Equatable {
         try #require(cairo_image_surface_get_stride(surface) == Int32(width * 4))
     }
 
-    /// Has GTK know its kinds of nodes; it needs no display for that, and in a process without the main loop gets none.
+    /// Registers GTK's kinds of nodes. That needs no display, and a process without the main loop gets none.
     static func prepare() { _ = isPrepared }
 
     private static let isPrepared: Bool = {
@@ -53,7 +53,7 @@ struct Drawing: Equatable {
 }
 
 extension WidgetPixels {
-    /// How many pixels are not those of a drawing, which may be drawn on a background.
+    /// The number of pixels that differ from a drawing, which may be drawn on a background.
     func differences(from drawing: Drawing, background: [UInt8]) -> Int {
         guard width == drawing.width, height == drawing.height else { return max(width * height, 1) }
         var count = 0
@@ -73,13 +73,13 @@ extension WidgetPixels {
 }
 
 extension [UInt8] {
-    /// Whether no channel is off by more than rounding.
+    /// Returns whether no channel is off by more than rounding.
     func isClose(to other: [UInt8], by most: Int = 1) -> Bool {
         count == other.count && zip(self, other).allSatisfy { abs(Int($0) - Int($1)) <= most }
     }
 }
 
-/// Pictures whose quarters have colours of their own, so that it is seen when they are mirrored, moved or scaled.
+/// Images whose quarters have different colours, so that mirroring, movement and scaling show.
 enum Quarters {
     static let red: [UInt8] = [255, 0, 0, 255]
     static let green: [UInt8] = [0, 255, 0, 255]
@@ -90,19 +90,21 @@ enum Quarters {
     static let yellow: [UInt8] = [255, 255, 0, 255]
     static let black: [UInt8] = [0, 0, 0, 255]
 
-    /// Red, green, blue and white: what was before.
+    /// Red, green, blue and white: the old image.
     static func old(_ width: Int = 40, _ height: Int = 20, isOpaque: Bool = false) throws -> Image {
         try picture(width, height, [red, green, blue, white], isOpaque: isOpaque)
     }
 
-    /// Cyan, magenta, yellow and black: what comes.
+    /// Cyan, magenta, yellow and black: the new image.
     static func new(_ width: Int = 40, _ height: Int = 20, isOpaque: Bool = false) throws -> Image {
         try picture(width, height, [cyan, magenta, yellow, black], isOpaque: isOpaque)
     }
 
-    /// A picture of four colours: top left, top right, bottom left, bottom right.
+    /// An image of four colours: top left, top right, bottom left, bottom right.
     ///
-    /// - Parameter isOpaque: whether its pixels have no alpha; otherwise they have, and are opaque all the same.
+    /// - Parameter isOpaque: Indicates whether its pixels have no alpha channel; otherwise they have one, and are
+    ///   opaque all the
+    ///   same.
     static func picture(_ width: Int, _ height: Int, _ colors: [[UInt8]], isOpaque: Bool) throws -> Image {
         let bitmap = try Bitmap.allocate(
             width: width,
@@ -136,7 +138,7 @@ extension TransitionMoment {
         )
     }
 
-    /// A moment of two pictures that lie somewhere in a view, drawn in the view's coordinates.
+    /// A moment of two images placed in a view, drawn in the view's coordinates.
     static func draw(
         _ effect: WebImageTransition,
         _ progress: Double,
@@ -167,7 +169,7 @@ extension TransitionMoment {
     }
 }
 
-/// All transitions there are, by name.
+/// All transitions, by name.
 enum Effects {
     static let all: [(name: String, make: @Sendable (Double) -> WebImageTransition)] = [
         ("fade", { .fade(duration: $0) }),
@@ -189,7 +191,7 @@ enum Effects {
         all.first { $0.name == name }?.make(duration) ?? .fade
     }
 
-    /// One that stands still for a minute.
+    /// A transition that lasts a minute without a change.
     static func held(_ name: String, at progress: Double) -> WebImageTransition {
         let effect = named(name)
         return WebImageTransition(duration: 60) { effect.draw($0.at(progress)) }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import WebImage
 
-/// A loader whose loads wait until the test lets them go on.
+/// A loader whose loads wait until the test lets them continue.
 final class HeldLoader: ImageLoading {
     private struct State {
         var waiting: [URL: [Held]] = [:]
@@ -42,7 +42,7 @@ final class HeldLoader: ImageLoading {
             state.waiting[url, default: []].append(held)
             return (held.id, state.answers[url])
         }
-        // Not within the call that asks: what is loaded comes later.
+        // Not within the call: loaded images are delivered later.
         if let answer { startThread { [self] in end(url, with: answer) } }
         let change: @Sendable (LoadPriority) -> Void = { [self] priority in
             state.withLock { $0.priorities[url] = priority }
@@ -57,46 +57,46 @@ final class HeldLoader: ImageLoading {
         }
     }
 
-    /// URLs that were asked for, in order.
+    /// Requested URLs, in order.
     var requests: [URL] { state.withLock { $0.requests } }
     /// URLs whose load was cancelled.
     var cancelled: [URL] { state.withLock { $0.cancelled } }
 
-    /// How urgent the load of a URL is by now, or was at its end.
+    /// The current or last priority of a URL's load.
     func priority(of url: URL) -> LoadPriority? { state.withLock { $0.priorities[url] } }
     /// URLs whose load has not ended.
     var waiting: Set<URL> {
         state.withLock { state in Set(state.waiting.keys.filter { state.waiting[$0]?.isEmpty == false }) }
     }
 
-    /// Waits until a URL is asked for.
+    /// Waits until a URL is requested.
     func request(of url: URL) async -> Bool {
         await state.value { $0.waiting[url]?.isEmpty == false ? true : nil } ?? false
     }
 
-    /// Ends the loads of a URL that wait, on this thread.
+    /// Ends the waiting loads of a URL, on this thread.
     func end(_ url: URL, with result: Result<Data, WebImageError>) {
         let held = state.withLock { $0.waiting.removeValue(forKey: url) ?? [] }
         for load in held { load.completion(result.map { LoadedImageData(data: $0) }) }
     }
 
-    /// Ends the loads of a URL, those that wait and those that come, until another answer is given or they are held again: several may want it, and
-    /// not all of them have asked by now.
+    /// Ends the waiting and later loads of a URL, until another response is set or they are held again: several callers
+    /// may request it, and not all of them have by now.
     func answer(_ url: URL, with result: Result<Data, WebImageError>) {
         state.withLock { $0.answers[url] = result }
         end(url, with: result)
     }
 
-    /// Loads of a URL that come wait again.
+    /// Later loads of a URL wait again.
     func hold(_ url: URL) { state.withLock { $0.answers[url] = nil } }
 
-    /// Leaves what has come of a URL, for previews.
+    /// Provides a URL's partial data, for previews.
     func leave(_ data: Data, _ url: URL) {
         let held = state.withLock { $0.waiting[url] ?? [] }
         for load in held { load.partialData?.update(data, expectedByteCount: nil) }
     }
 
-    /// Tells how much of a URL has come.
+    /// Reports the progress of a URL.
     func report(_ received: Int64, of expected: Int64?, _ url: URL) {
         let held = state.withLock { $0.waiting[url] ?? [] }
         for load in held { load.progress(LoadProgress(receivedByteCount: received, expectedByteCount: expected)) }

@@ -12,7 +12,7 @@ final class HeldTime {
     private var lastID = 0
     private var now = 0.0
 
-    /// What indicators wait with.
+    /// The delays of indicators.
     var later: IndicatorDelay.Later {
         { [self] seconds, body in
             lastID += 1
@@ -22,7 +22,7 @@ final class HeldTime {
         }
     }
 
-    /// How many wait.
+    /// The number of waiting ones.
     var count: Int { waiting.count }
 
     func pass(_ seconds: Double) {
@@ -33,7 +33,7 @@ final class HeldTime {
     }
 }
 
-/// An indicator that tells what it is told.
+/// An indicator that records its calls.
 @MainActor
 final class RecordingIndicator: WebImageIndicator {
     var events: [String] = []
@@ -44,7 +44,7 @@ final class RecordingIndicator: WebImageIndicator {
 }
 
 extension ViewBench {
-    /// Begins a load in a view, and waits until the loader was asked.
+    /// Starts a load in a view, and waits until the loader was called.
     func begin(_ view: OpaquePointer, _ url: URL, _ options: WebImageOptions = [], placeholder: ViewPlaceholder? = nil)
         async throws
     {

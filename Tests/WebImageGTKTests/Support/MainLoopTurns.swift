@@ -4,9 +4,9 @@ import Testing
 /// Waits on the main thread while its loop runs.
 @MainActor
 enum MainLoopTurns {
-    /// Waits until something holds; asked after each turn of the main loop.
+    /// Waits until a condition holds, checked after each turn of the main loop.
     ///
-    /// - Returns: whether it held before `seconds` had passed.
+    /// - Returns: True if it held before `seconds` had passed.
     static func wait(seconds: Double = 20, until condition: () -> Bool) async -> Bool {
         let end = g_get_monotonic_time() + gint64(seconds * 1e6)
         while !condition() {
@@ -16,7 +16,7 @@ enum MainLoopTurns {
         return true
     }
 
-    /// Waits until nothing is left to be done that is as urgent as deliveries are, for a millisecond at least.
+    /// Waits until no source as urgent as deliveries is ready, for a millisecond at least.
     static func one() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let box = Unmanaged.passRetained(Box(continuation)).toOpaque()

@@ -3,8 +3,8 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// What views, their loads and their pictures are made of: watched without being kept, to see that nothing is left of it. How many there
-/// were before is known from the beginning.
+/// The objects of views, loads and images: watched weakly, to see that all are released. Their number before is known
+/// from the beginning.
 @MainActor
 final class Remnants {
     private let stateCount = ViewState.count
@@ -16,10 +16,10 @@ final class Remnants {
         weak var object: AnyObject?
     }
 
-    /// Watches an object of GTK.
+    /// Watches a GObject.
     func watch(_ name: String, _ object: UnsafeMutableRawPointer) { objects.append((name, WeakObject(object))) }
 
-    /// Watches a view that lives, and all that it has by now.
+    /// Watches an existing view and all its current objects.
     func watch(view: UnsafeMutableRawPointer) {
         watch("view", view)
         guard let state = ViewState.existing(view) else { return }
@@ -39,10 +39,10 @@ final class Remnants {
         instances.append((name, WeakInstance(object: instance)))
     }
 
-    /// What was ever watched.
+    /// All objects ever watched.
     var names: Set<String> { Set(objects.map(\.name) + instances.map(\.name)) }
 
-    /// What is left.
+    /// The remaining objects.
     var left: [String] {
         var left = objects.filter { $0.object.pointer != nil }.map(\.name)
         left += instances.filter { $0.instance.object != nil }.map(\.name)
@@ -51,7 +51,7 @@ final class Remnants {
         return left
     }
 
-    /// Waits until nothing is left, or, in vain, for what is.
+    /// Waits until all are released, and returns the remaining ones.
     func areGone() async -> [String] {
         _ = await MainLoopTurns.wait(seconds: 5) { self.left.isEmpty }
         return left

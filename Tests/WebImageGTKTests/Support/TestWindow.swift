@@ -12,9 +12,9 @@ final class TestWindow {
     /// Shows a window, and waits until its widget is drawn.
     ///
     /// - Parameters:
-    ///   - child: what is in it.
-    ///   - width: of the window, in points.
-    ///   - height: of the window, in points.
+    ///   - child: The window's widget.
+    ///   - width: The window's width, in points.
+    ///   - height: The window's height, in points.
     init(_ child: UnsafeMutableRawPointer, _ width: Int = 120, _ height: Int = 80) async throws {
         window = gtk_window_new()
         let pointer = UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self)
@@ -28,7 +28,7 @@ final class TestWindow {
         try #require(isShown)
     }
 
-    /// Destroys the window, and with it what nobody else keeps.
+    /// Destroys the window, and releases its contents.
     func close() { gtk_window_destroy(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self)) }
 
     /// Waits until the frame after the next one has been drawn.
@@ -40,11 +40,11 @@ final class TestWindow {
         clock.remove(id)
     }
 
-    /// What a widget looks like: premultiplied BGRA.
+    /// A widget's drawing: premultiplied BGRA.
     func pixels(of widget: UnsafeMutableRawPointer) throws -> WidgetPixels { try WidgetPixels(widget) }
 }
 
-/// A picture of a widget.
+/// An image of a widget.
 @MainActor
 struct WidgetPixels: Equatable {
     let width: Int

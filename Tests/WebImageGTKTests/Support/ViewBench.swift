@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// A manager with a loader that waits, a cache of its own, and pictures of one colour.
+/// A manager with a loader that waits, its own cache, and images of one colour.
 @MainActor
 struct ViewBench {
     let loader = HeldLoader()
@@ -45,11 +45,11 @@ struct ViewBench {
     nonisolated static let green = picture(40, 30, 0, 255, 0)
     nonisolated static let blue = picture(40, 30, 0, 0, 255)
 
-    /// A `GtkPicture` that belongs to nobody yet.
+    /// A `GtkPicture` without a parent.
     static func makeImage() -> OpaquePointer { OpaquePointer(gtk_picture_new()) }
 }
 
-/// What a view's load told, in order.
+/// The events of a view's load, in order.
 @MainActor
 final class Told {
     var results: [Result<WebImageResult, WebImageError>] = []

@@ -3,11 +3,11 @@ import Testing
 
 @testable import WebImageGTK
 
-/// The widgets that `setImage` shows pictures in.
+/// The widgets that `setImage` shows images in.
 enum ViewKind: CaseIterable, Sendable {
     case picture, image, button
 
-    /// A widget that belongs to nobody yet.
+    /// A widget without a parent.
     @MainActor
     func make() throws -> OpaquePointer {
         let widget: UnsafeMutablePointer<GtkWidget>? =
@@ -19,7 +19,7 @@ enum ViewKind: CaseIterable, Sendable {
         return OpaquePointer(try #require(widget))
     }
 
-    /// What the picture of such a widget is drawn in: of a button that of the picture in it, which is there from the first load on.
+    /// The widget that draws the image: for a button the `GtkPicture` inside it, which exists from the first load on.
     @MainActor
     func paintable(of view: OpaquePointer) -> ImagePaintable {
         ViewState.of(UnsafeMutableRawPointer(view.buttonPicture ?? view)).paintable

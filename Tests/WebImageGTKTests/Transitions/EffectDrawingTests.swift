@@ -4,7 +4,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// What transitions draw, without a display. Where things are was worked out by hand, from what the documentation says of them.
+/// Drawing of transitions, without a display. Positions were calculated by hand from the documentation.
 @Suite(.serialized) @MainActor struct EffectDrawingTests {
     private nonisolated static let whole = ImageRect(x: 0, y: 0, width: 40, height: 20)
     private nonisolated static let size = ImageSize(width: 40, height: 20)
@@ -22,7 +22,7 @@ import WebImage
     struct Look: Sendable, CustomTestStringConvertible {
         let name: String
         let progress: Double
-        /// Places and what is there.
+        /// Places and their colours.
         let pixels: [(x: Int, y: Int, color: [UInt8])]
         var testDescription: String { "\(name) at \(progress)" }
 
@@ -84,7 +84,7 @@ import WebImage
             ]
         }
 
-    @Test(arguments: looks) func `Halfway both pictures are where they belong`(look: Look) throws {
+    @Test(arguments: looks) func `Halfway both images are in their places`(look: Look) throws {
         let drawing = try draw(look.name, look.progress)
         for pixel in look.pixels {
             let found = drawing.rgba(pixel.x, pixel.y)
@@ -92,7 +92,9 @@ import WebImage
         }
     }
 
-    @Test(arguments: Effects.names) func `At 0 it is the old picture to the bit, and at 1 the new one`(name: String)
+    @Test(arguments: Effects.names) func `At 0 a transition is the old image to the bit, and at 1 the new one`(
+        name: String
+    )
         throws
     {
         for isOpaque in [false, true] {
@@ -107,7 +109,7 @@ import WebImage
         }
     }
 
-    @Test(arguments: Effects.names) func `Near its ends it looks nearly like them`(name: String) throws {
+    @Test(arguments: Effects.names) func `Near its ends a transition looks nearly like them`(name: String) throws {
         for (progress, end) in [(0.002, 0.0), (0.998, 1.0)] {
             let (near, exact) = (try draw(name, progress, isOpaque: true), try draw(name, end, isOpaque: true))
             // The corners of quarters, and the two rows or columns where something moves, are left out.
@@ -117,8 +119,9 @@ import WebImage
         }
     }
 
-    @Test(arguments: Effects.names) func `From nothing to a picture, and from a picture to nothing`(name: String) throws
-    {
+    @Test(arguments: Effects.names) func `Transitions lead from nothing to an image, and from an image to nothing`(
+        name: String
+    ) throws {
         let effect = Effects.named(name)
         for step in 0...8 {
             let progress = Double(step) / 8
@@ -149,7 +152,9 @@ import WebImage
         }
     }
 
-    @Test func `The half of a flipped picture that turns away lies in shadow, which tells the four apart`() throws {
+    @Test func `The half of a flipped image that turns away lies in shadow, which tells the four directions apart`()
+        throws
+    {
         // Of each: a pixel near the viewer and one far away, in the first half and in the second.
         let sides: [(name: String, first: (Int, Int), second: (Int, Int))] = [
             ("flipFromLeft", (9, 4), (31, 4)), ("flipFromRight", (31, 4), (9, 4)),
@@ -166,7 +171,7 @@ import WebImage
         }
     }
 
-    @Test(arguments: Effects.names) func `What is transparent in both pictures stays so`(name: String) throws {
+    @Test(arguments: Effects.names) func `Pixels transparent in both images stay so`(name: String) throws {
         let hole = [Self.clear, Self.red, Self.clear, Self.red]
         let image = try Quarters.picture(40, 20, hole, isOpaque: false)
         let upright = !["slideFromLeft", "slideFromRight"].contains(name)
@@ -182,7 +187,9 @@ import WebImage
         }
     }
 
-    @Test(arguments: Effects.names) func `Pictures of other shapes lie where each belongs`(name: String) throws {
+    @Test(arguments: Effects.names) func `Images of different aspect ratios lie in their own places`(name: String)
+        throws
+    {
         // In a view of 60 by 60, whole: one lies across, the other one stands.
         let (across, upright) = (
             ImageRect(x: 0, y: 15, width: 60, height: 30), ImageRect(x: 15, y: 0, width: 30, height: 60)
@@ -216,7 +223,7 @@ import WebImage
         }
     }
 
-    @Test func `A transition of one's own draws what it likes`() throws {
+    @Test func `A custom transition draws anything`() throws {
         let own = WebImageTransition(duration: 1, timing: .linear) { moment in
             if moment.progress < 0.75 { moment.drawOld() } else { moment.drawNew() }
             #expect(moment.viewRect == Self.whole && moment.oldRect == Self.whole)

@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// What leads to the placeholder that a load put off until it failed.
+/// Transitions to the placeholder that a load delayed until it failed.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct FailureTransitionTests {
     let bench: ViewBench
     let told = Told()
@@ -19,7 +19,7 @@ import WebImage
         var events: [String] = []
     }
 
-    /// A view on the screen, and where its picture is drawn.
+    /// A view on the screen, and the widget that draws its image.
     @MainActor private struct Stage {
         let view: OpaquePointer
         let window: TestWindow
@@ -32,7 +32,7 @@ import WebImage
         let view = try kind.make()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         if kind == .button {
-            // The picture in it is there from the first load on, and is drawn before the one of the test.
+            // Its inner `GtkPicture` exists from the first load on, and is drawn before the image of the test.
             view.setImage(with: nil)
             await window.frames()
         }
@@ -78,7 +78,7 @@ import WebImage
     }
 
     @Test(arguments: ViewKind.allCases)
-    func `With waitTransition the caller hears of the failure when the placeholder is there`(kind: ViewKind)
+    func `With waitTransition the caller is notified of the failure when the placeholder is shown`(kind: ViewKind)
         async throws
     {
         let stage = try await stage(kind)
@@ -93,7 +93,7 @@ import WebImage
     }
 
     @Test(arguments: ViewKind.allCases)
-    func `Without waitTransition the caller hears of it at once`(kind: ViewKind) async throws {
+    func `Without waitTransition the caller is notified at once`(kind: ViewKind) async throws {
         let stage = try await stage(kind)
         stage.view.imageTransition = transition(60)
         set(stage.view, a, .delayPlaceholder, placeholder: .image(try green()))
@@ -104,7 +104,7 @@ import WebImage
     }
 
     @Test(arguments: ViewKind.allCases)
-    func `Without a placeholder it leads to nothing`(kind: ViewKind) async throws {
+    func `Without a placeholder there is no transition`(kind: ViewKind) async throws {
         let stage = try await stage(kind)
         set(stage.view, b, [])
         try #require(await bench.loader.request(of: b))
@@ -121,7 +121,7 @@ import WebImage
     }
 
     @Test(arguments: ViewKind.allCases)
-    func `A newer load that begins meanwhile has everybody told once`(kind: ViewKind) async throws {
+    func `A newer load during the transition completes all callers once`(kind: ViewKind) async throws {
         let stage = try await stage(kind)
         stage.view.imageTransition = transition(60)
         set(stage.view, a, [.delayPlaceholder, .waitTransition], placeholder: .image(try green()))
@@ -139,7 +139,9 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `A load that is begun before it is what is shown, and the caller hears of the failure`() async throws {
+    @Test func `A load started by the transition's preparation is shown, and the caller is notified of the failure`()
+        async throws
+    {
         let stage = try await stage(.picture)
         let (context, b, view, record) = (bench.context, b, stage.view, record)
         var effect = transition(60)
@@ -157,7 +159,7 @@ import WebImage
     }
 
     @Test(arguments: ViewKind.allCases)
-    func `The end of the view has everybody told once`(kind: ViewKind) async throws {
+    func `The end of the view completes all callers once`(kind: ViewKind) async throws {
         let before = ViewState.count
         do {
             let stage = try await stage(kind)
@@ -172,7 +174,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { ViewState.count == before })
     }
 
-    @Test func `A state of a button that is not seen takes its placeholder at once`() async throws {
+    @Test func `A button state that is not displayed takes its placeholder at once`() async throws {
         let stage = try await stage(.button)
         stage.view.imageTransition = transition(60)
         let (green, told) = (try green(), told)

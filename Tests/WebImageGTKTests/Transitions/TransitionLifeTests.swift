@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// How transitions begin and end on real widgets.
+/// Start and end of transitions on real widgets.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct TransitionLifeTests {
     let bench: ViewBench
     let told = Told()
@@ -61,7 +61,7 @@ import WebImage
         return (picture, window, ViewState.of(UnsafeMutableRawPointer(picture)).paintable)
     }
 
-    @Test func `It prepares, runs by the frames' time, and ends at the new picture`() async throws {
+    @Test func `A transition prepares, runs by the frames' time, and ends at the new image`() async throws {
         let (picture, window, paintable) = try await shown()
         picture.imageTransition = transition(0.1)
         set(picture, a)
@@ -74,7 +74,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `With waitTransition the caller hears of it at the end`() async throws {
+    @Test func `With waitTransition the caller is notified at the end`() async throws {
         let (picture, window, _) = try await shown()
         picture.imageTransition = transition(0.1)
         set(picture, a, .waitTransition)
@@ -85,7 +85,7 @@ import WebImage
     }
 
     @Test(arguments: [WebImageOptions.waitTransition, []])
-    func `What is shown next cuts it short`(options: WebImageOptions) async throws {
+    func `The next content cuts a transition short`(options: WebImageOptions) async throws {
         let (picture, window, paintable) = try await shown()
         picture.imageTransition = transition(60)
         set(picture, a, options)
@@ -101,7 +101,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `With delayPlaceholder it goes on until the next picture is there`() async throws {
+    @Test func `With delayPlaceholder a transition continues until the next image arrives`() async throws {
         let (picture, window, paintable) = try await shown()
         picture.imageTransition = transition(60, "a ")
         set(picture, a)
@@ -117,7 +117,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A failure with delayPlaceholder leads to the placeholder by it`() async throws {
+    @Test func `A failure with delayPlaceholder leads to the placeholder by a transition`() async throws {
         let (picture, window, paintable) = try await shown()
         picture.imageTransition = transition(60)
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
@@ -130,7 +130,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `The end of the view cuts it short, and everybody is told`() async throws {
+    @Test func `The end of the view cuts a transition short, and all callers complete`() async throws {
         let before = ViewState.count
         do {
             let (picture, window, _) = try await shown()
@@ -144,7 +144,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { ViewState.count == before })
     }
 
-    @Test func `Leaving the screen ends it, and off the screen none begins`() async throws {
+    @Test func `Leaving the screen ends a transition, and off screen none begins`() async throws {
         let (picture, window, paintable) = try await shown()
         picture.imageTransition = transition(60)
         set(picture, a)
@@ -165,7 +165,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `When animations are turned off it is over at once`() async throws {
+    @Test func `With animations turned off a transition is over at once`() async throws {
         let (picture, window, paintable) = try await shown()
         let setting = AnimationSetting()
         setting.turn(false)
@@ -179,7 +179,7 @@ import WebImage
         window.close()
     }
 
-    @Test(arguments: [0, -1, .nan, .infinity]) func `Without a duration it is over at once`(duration: Double)
+    @Test(arguments: [0, -1, .nan, .infinity]) func `Without a duration a transition is over at once`(duration: Double)
         async throws
     {
         let (picture, window, paintable) = try await shown()
@@ -192,7 +192,9 @@ import WebImage
         window.close()
     }
 
-    @Test func `avoidAutoSetImage of the transition draws the picture meanwhile, and leaves setting it`() async throws {
+    @Test func `The transition's avoidAutoSetImage draws the image meanwhile, and leaves setting it to the caller`()
+        async throws
+    {
         let (picture, window, paintable) = try await shown()
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
         var effect = transition(0.05)
@@ -210,7 +212,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `More pixels of the same picture do not end it`() async throws {
+    @Test func `More pixels of the same image do not end a transition`() async throws {
         let (picture, window, paintable) = try await shown()
         picture.imageTransition = transition(60)
         set(picture, a)
@@ -222,7 +224,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A load that is begun while one is cut short is what is shown`() async throws {
+    @Test func `A load started while a transition is cut short is shown`() async throws {
         let (picture, window, paintable) = try await shown()
         var effect = transition(60)
         let (context, b) = (bench.context, b)
@@ -242,7 +244,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `Without frames it ends by the clock`() async throws {
+    @Test func `Without frames a transition ends by the clock`() async throws {
         let (picture, window, _) = try await shown()
         // Never on the screen, and so never drawn.
         let other = ObjectReference(retaining: UnsafeMutableRawPointer(ViewBench.makeImage()))
@@ -261,7 +263,7 @@ import WebImage
 
     @Test func `On widgets transitions look as they do without`() async throws {
         try Display.open()
-        // Four by three of 60 by 40, in which pictures are shown whole: 60 by 30, and 20 by 40.
+        // Four by three of 60 by 40, in which images are shown whole: 60 by 30, and 20 by 40.
         let grid = UnsafeMutableRawPointer(try #require(gtk_grid_new()))
         let pictures = Effects.names.enumerated().map { index, _ in
             let picture = ViewBench.makeImage()
@@ -307,7 +309,7 @@ import WebImage
     }
 }
 
-/// GTK's setting of whether things may move.
+/// GTK's setting that enables animations.
 @MainActor
 struct AnimationSetting {
     func turn(_ isOn: Bool) {

@@ -43,7 +43,7 @@ import WebImage
         Rule(cacheType: .none, options: .forceTransition, isUpgrade: true, runs: false),
     ]
 
-    @Test(arguments: rules) func `A transition leads to what took time to come`(rule: Rule) async throws {
+    @Test(arguments: rules) func `A transition leads to an image that arrives asynchronously`(rule: Rule) async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let state = ViewState.of(UnsafeMutableRawPointer(picture))
@@ -71,7 +71,7 @@ import WebImage
             response: nil,
             metrics: nil
         )
-        // There are more pixels of what is seen alone.
+        // The displayed image only gets more pixels.
         if rule.isUpgrade { state.shown = ShownLoad(load: load, image: result.image) }
         var isTold = false
         state.show(result, of: load) { isTold = true }
@@ -82,7 +82,7 @@ import WebImage
         window.close()
     }
 
-    /// Loads a picture, and says whether a transition began.
+    /// Loads an image, and returns whether a transition began.
     private func load(_ picture: OpaquePointer, _ options: WebImageOptions = [], isHeld: Bool = false) async throws
         -> Bool
     {
@@ -100,7 +100,9 @@ import WebImage
         return prepared == 1
     }
 
-    @Test func `From the loader and from disk it runs, from memory only when it is forced`() async throws {
+    @Test func `Images from the loader and from disk have a transition, those from memory only when forced`()
+        async throws
+    {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         #expect(try await load(picture, .waitStoreCache, isHeld: true))
@@ -108,7 +110,7 @@ import WebImage
         #expect(try await load(picture, .forceTransition))
         for (options, runs) in [([], true), (.queryDiskDataSync, false)] as [(WebImageOptions, Bool)] {
             bench.cache.memoryCache.removeAll()
-            // Nothing may hold the picture: it would be found.
+            // Nothing may retain the image: it would be found.
             picture.setImage(with: nil, completed: nil)
             #expect(try await load(picture, options) == runs)
             #expect(picture.latestLoadState?.result?.cacheType == .disk)

@@ -5,7 +5,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// How time becomes the progress of a transition.
+/// The progress of a transition as a function of time.
 @Suite(.serialized) @MainActor struct TransitionTimingTests {
     nonisolated static let curves: [(timing: WebImageTransition.Timing, progress: [Double])] = [
         (.linear, [0, 0.25, 0.5, 0.75, 1]),
@@ -29,7 +29,7 @@ import WebImage
         }
     }
 
-    @Test func `The first reading of the clock is the beginning, and the duration later it is over`() {
+    @Test func `The first reading of the clock is the beginning, and the transition ends the duration later`() {
         var running = make(2)
         #expect(running.progress == 0 && !running.isOver && running.start == nil)
         running.update(at: 10)
@@ -44,7 +44,7 @@ import WebImage
         #expect(running.progress == 1 && running.isOver)
     }
 
-    @Test func `Its curve is that of the transition`() {
+    @Test func `The animation uses the transition's curve`() {
         for (timing, progress) in Self.curves {
             var running = make(4, timing)
             for (quarter, expected) in progress.enumerated() {
@@ -54,7 +54,7 @@ import WebImage
         }
     }
 
-    @Test func `A transition of one's own takes half a second, slow at first and at the end`() {
+    @Test func `A custom transition takes half a second, and eases in and out`() {
         let own = WebImageTransition { _ in }
         #expect(own.duration == 0.5 && own.timing == .easeInOut && !own.avoidAutoSetImage)
     }
@@ -67,9 +67,7 @@ import WebImage
         ("slideFromBottom", .slideFromBottom), ("zoom", .zoom),
     ]
 
-    @Test func `Those that are there by name alone take half a second, and draw what the ones with a duration do`()
-        throws
-    {
+    @Test func `Transitions without a duration take half a second, and draw the same as those with one`() throws {
         #expect(Self.byName.map(\.name) == Effects.names)
         let whole = ImageRect(x: 0, y: 0, width: 40, height: 20)
         let (old, new) = (try Quarters.old(isOpaque: true), try Quarters.new(isOpaque: true))
@@ -99,7 +97,7 @@ import WebImage
 
 /// The same on a widget.
 @Suite(.serialized, .needsDisplay) @MainActor struct TransitionFramesTests {
-    /// What was drawn: the progress, and the time of the frame in seconds.
+    /// The drawn progress, and the time of the frame in seconds.
     @MainActor private final class Record {
         var moments: [(progress: Double, time: Double)] = []
     }
@@ -109,14 +107,14 @@ import WebImage
         return Double(gdk_frame_clock_get_frame_time(clock)) / 1e6
     }
 
-    @Test func `Each frame shows as much of it as there was time`() async throws {
+    @Test func `Each frame shows the progress of its time`() async throws {
         try Display.open()
         let view = UnsafeMutableRawPointer(ViewBench.makeImage())
         let window = try await TestWindow(view)
         let state = ViewState.of(view)
         state.installPaintable()
         let record = Record()
-        // Long, so that a busy machine draws it often enough, too; what is waited for are some frames of it.
+        // Long, so that a busy machine draws it often enough, too; the test waits for some of its frames.
         let duration = 30.0
         let effect = WebImageTransition(duration: duration, timing: .linear) { moment in
             record.moments.append((moment.progress, frameTime(view)))

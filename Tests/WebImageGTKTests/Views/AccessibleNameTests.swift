@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// What is said of views to those who do not see them.
+/// The accessible names of views.
 @Suite(
     .tags(.addressSanitizer),
     .serialized,
@@ -31,12 +31,12 @@ import WebImage
         try #require(await MainLoopTurns.wait { button.latestLoadState?.isLoading == false })
     }
 
-    @Test func `A button whose label gives way to a picture is named by it, as it is read`() async throws {
+    @Test func `A button whose label is replaced by an image keeps the label as its accessible name`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new_with_mnemonic("_Open")))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         try await setImage(of: button)
         let pointer = UnsafeMutableRawPointer(button).assumingMemoryBound(to: GtkButton.self)
-        try #require(gtk_button_get_label(pointer) == nil, "the label has gone")
+        try #require(gtk_button_get_label(pointer) == nil, "the label was removed")
         #expect(isNamed(button, "Open") && !isNamed(button, "_Open"))
         window.close()
     }
@@ -54,7 +54,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `The text that a picture has in its place stays, whatever is loaded into it`() async throws {
+    @Test func `The alternative text of a GtkPicture stays, whatever is loaded into it`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         gtk_picture_set_alternative_text(picture, "A lighthouse")

@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// The forms that a task waits for.
+/// The async forms.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct AwaitedLoadTests {
     let bench: ViewBench
     let a = ViewBench.url("a.bmp")
@@ -32,7 +32,7 @@ import WebImage
             }
         }
 
-        /// Loads, and says how that ended; nil for a picture.
+        /// Loads, and returns the error; nil for an image.
         @MainActor
         func load(_ view: OpaquePointer, _ url: URL?, _ context: WebImageContext) async -> WebImageError.Code? {
             do throws(WebImageError) {
@@ -53,7 +53,7 @@ import WebImage
         return (view, window, Task { await form.load(view, url, context) })
     }
 
-    @Test(arguments: Form.allCases) func `It throws why there is no picture`(form: Form) async throws {
+    @Test(arguments: Form.allCases) func `The async form throws the load's error`(form: Form) async throws {
         let (_, window, task) = try await begin(form, a)
         try #require(await bench.loader.request(of: a))
         bench.loader.end(a, with: .failure(WebImageError(.invalidDownloadStatusCode, "no")))
@@ -61,13 +61,15 @@ import WebImage
         window.close()
     }
 
-    @Test(arguments: Form.allCases) func `It throws at once without a URL`(form: Form) async throws {
+    @Test(arguments: Form.allCases) func `The async form throws at once without a URL`(form: Form) async throws {
         let (_, window, task) = try await begin(form, nil)
         #expect(await task.value == .invalidURL)
         window.close()
     }
 
-    @Test(arguments: Form.allCases) func `It throws when another load takes its place`(form: Form) async throws {
+    @Test(arguments: Form.allCases) func `The async form throws when another load replaces its own`(form: Form)
+        async throws
+    {
         let (view, window, task) = try await begin(form, a)
         try #require(await bench.loader.request(of: a))
         let context = bench.context
@@ -79,7 +81,7 @@ import WebImage
         window.close()
     }
 
-    @Test(arguments: Form.allCases) func `It throws when the view goes`(form: Form) async throws {
+    @Test(arguments: Form.allCases) func `The async form throws when the view is destroyed`(form: Form) async throws {
         let before = ViewState.count
         let (_, window, task) = try await begin(form, a)
         try #require(await bench.loader.request(of: a))
@@ -88,9 +90,9 @@ import WebImage
         #expect(await MainLoopTurns.wait { ViewState.count == before })
     }
 
-    @Test(arguments: Form.allCases) func `A task that was cancelled before loads nothing`(form: Form) async throws {
+    @Test(arguments: Form.allCases) func `A cancelled task loads nothing`(form: Form) async throws {
         let (view, window, task) = try await begin(form, a)
-        // It has not begun: this is the main thread, and it has not been let go of.
+        // It has not begun: this is the main thread, which has not been yielded.
         task.cancel()
         #expect(await task.value == .cancelled)
         #expect(view.latestLoadState?.error?.code == .cancelled)

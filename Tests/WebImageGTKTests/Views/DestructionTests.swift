@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Views, cells and windows that go while their loads run, in whatever order.
+/// Views, cells and windows released during their loads, in every order.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct DestructionTests {
     nonisolated enum Step: CaseIterable, Sendable { case unparent, destroyWindow, releaseView, deliver }
 
@@ -24,11 +24,11 @@ import WebImage
 
     init() throws { bench = try ViewBench() }
 
-    @Test(arguments: orders) func `A view goes in every order of what can happen to it`(order: [Step]) async throws {
+    @Test(arguments: orders) func `A view can be released in every order of steps`(order: [Step]) async throws {
         let remnants = Remnants()
         let picture = ViewBench.makeImage()
         let view = UnsafeMutableRawPointer(picture)
-        // The extra reference of somebody who takes long to let go.
+        // The extra reference of an owner that releases it late.
         g_object_ref_sink(view)
         let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)))
         gtk_box_append(box.assumingMemoryBound(to: GtkBox.self), view.widget)
@@ -47,14 +47,14 @@ import WebImage
                 if isParented { gtk_box_remove(box.assumingMemoryBound(to: GtkBox.self), view.widget) }
                 isParented = false
             case .destroyWindow:
-                // The box goes with it, and the view stays as long as somebody has it.
+                // The box is released with it, and the view stays as long as it has owners.
                 window.close()
                 isParented = false
             case .releaseView:
                 g_object_unref(view)
                 isReleased = true
             case .deliver:
-                // A loader that is just being asked is told on the thread that asks it.
+                // A loader that is just being called is notified on the thread that calls it.
                 if !isLoaded { #expect(await MainLoopTurns.wait { bench.loader.cancelled == [url] }) }
                 bench.loader.end(url, with: .success(ViewBench.red))
                 #expect(await MainLoopTurns.wait { told.results.count == 1 })
@@ -69,7 +69,7 @@ import WebImage
         #expect(await remnants.areGone() == [])
     }
 
-    @Test func `A picture that is on its way when its view goes is not told of, and goes, too`() async throws {
+    @Test func `An image in delivery when its view is released is not reported, and is released, too`() async throws {
         let remnants = Remnants()
         let picture = ViewBench.makeImage()
         let view = UnsafeMutableRawPointer(picture)
@@ -91,7 +91,9 @@ import WebImage
         #expect(told.codes == [.cancelled])
     }
 
-    @Test func `A completion that loads again when its view goes does so once, and not for ever`() async throws {
+    @Test func `A completion that starts another load when its view is destroyed does so once, and not forever`()
+        async throws
+    {
         let before = ViewState.count
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
@@ -109,11 +111,11 @@ import WebImage
         load()
         try #require(await bench.loader.request(of: url))
         window.close()
-        #expect(told.codes == [.cancelled, .cancelled], "at the view's destruction, and when it is no more")
+        #expect(told.codes == [.cancelled, .cancelled], "at the view's destruction, and at its finalization")
         #expect(await MainLoopTurns.wait { ViewState.count == before && bench.loader.waiting.isEmpty })
     }
 
-    @Test func `A view that was destroyed while somebody holds it can be used in another window`() async throws {
+    @Test func `A destroyed view with another owner can be used in another window`() async throws {
         let picture = ViewBench.makeImage()
         let view = UnsafeMutableRawPointer(picture)
         g_object_ref_sink(view)
@@ -135,7 +137,7 @@ import WebImage
         second.close()
     }
 
-    @Test func `A hundred views that go in the middle of their transitions leave nothing behind`() async throws {
+    @Test func `A hundred views released during their transitions leave nothing behind`() async throws {
         let remnants = Remnants()
         for round in 0..<4 {
             let box = UnsafeMutableRawPointer(try #require(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)))
@@ -158,7 +160,7 @@ import WebImage
 }
 
 extension Collection<DestructionTests.Step> {
-    /// Whether nobody has the view any more when all of them have been: it was let go of, and so did what it lay in.
+    /// Returns whether the view has no owner after all steps: its own reference and its parent's were released.
     fileprivate var endsView: Bool {
         contains(.releaseView) && (contains(.unparent) || contains(.destroyWindow))
     }

@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Pictures that are drawn in several places, or whose view has no size yet.
+/// Images drawn in several places, or in views without a size.
 @Suite(.serialized, .needsDisplay) @MainActor struct DrawnSizesTests {
     let bench: ViewBench
     let url = ViewBench.url("big.bmp")
@@ -23,7 +23,7 @@ import WebImage
         try await bench.end(view, url, with: .success(big))
     }
 
-    /// A window in which one paintable is seen at two sizes.
+    /// A window in which one paintable is shown at two sizes.
     private func twice(_ size: (Int, Int), other: (Int, Int)) async throws -> (
         view: OpaquePointer, state: ViewState, window: TestWindow
     ) {
@@ -48,7 +48,7 @@ import WebImage
     }
 
     @Test(arguments: [(400, 48), (48, 400)])
-    func `A picture that is drawn small in one place and big in another is not loaded for ever`(sizes: (Int, Int))
+    func `An image drawn small in one place and big in another is not loaded forever`(sizes: (Int, Int))
         async throws
     {
         let (view, state, window) = try await twice(
@@ -70,7 +70,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A view that shrinks, grows and shrinks gets what it needs each time`() async throws {
+    @Test func `A view that shrinks, grows and shrinks gets the needed pixels each time`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 400, 300)
         try await load(view)
@@ -91,10 +91,7 @@ import WebImage
     }
 
     @Test
-    func
-        `A view is loaded for the size that it is said to have, whatever its own is, and gets more when it is drawn bigger`()
-        async throws
-    {
+    func `A view loads for its requested size, and gets more pixels when it is drawn bigger`() async throws {
         let view = ViewBench.makeImage()
         let holder = ObjectReference(retaining: UnsafeMutableRawPointer(view))
         view.preferredPixelSize = ImageSize(width: 80, height: 60)
@@ -103,7 +100,7 @@ import WebImage
         #expect(shown(view)?.pixelWidth == 80)
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 300, 225)
         #expect(await MainLoopTurns.wait { shown(view)?.pixelWidth ?? 0 >= 300 })
-        // Its own size counts once nothing else is said.
+        // Its own size counts once no other is requested.
         for (preferred, width) in [(ImageSize(width: 320, height: 240), 320), (nil, 300)] {
             await bench.cache.clear(.all)
             view.preferredPixelSize = preferred

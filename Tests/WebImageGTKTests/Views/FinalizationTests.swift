@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// What completions begin that are told of the end while their view is being finalized.
+/// Loads started by completions that are called during their view's finalization.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct FinalizationTests {
     let bench: ViewBench
     let a = ViewBench.url("a.bmp")
@@ -21,7 +21,8 @@ import WebImage
         func cancel() { count.withLock { $0 += 1 } }
     }
 
-    /// Has something done when a view is no more: by the completion of what a completion began at its destruction.
+    /// Runs a closure during a view's finalization: in the completion of a load that a completion started at its
+    /// destruction.
     private func atEnd(of view: OpaquePointer, _ body: @escaping @MainActor () -> Void) async throws {
         let (a, b, context) = (a, b, bench.context)
         let before = ViewState.count
@@ -39,14 +40,14 @@ import WebImage
         #expect(await MainLoopTurns.wait { ViewState.count == before })
     }
 
-    @Test func `An operation that is put into a slot is cancelled`() async throws {
+    @Test func `An operation put into a slot during finalization is cancelled`() async throws {
         let operation = Noted()
         let view = ViewBench.makeImage()
         try await atEnd(of: view) { view.setImageLoadOperation(operation, in: .named("own")) }
         #expect(operation.isCancelled)
     }
 
-    @Test func `A button gets no picture`() async throws {
+    @Test func `A button gets no image during finalization`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new_with_label("Label")))
         var load: WebImageLoadOperation?
         let told = Told()
@@ -56,7 +57,7 @@ import WebImage
         #expect(load == nil && told.codes.isEmpty)
     }
 
-    @Test func `A view gets no highlighted picture`() async throws {
+    @Test func `A view gets no highlighted image during finalization`() async throws {
         let view = ViewBench.makeImage()
         var load: WebImageLoadOperation?
         var isTouched = true

@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Views that the program had show something of its own after a picture was loaded.
+/// Views in which the program shows its own content after an image was loaded.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ForeignContentTests {
     let bench: ViewBench
     let a = ViewBench.url("a.bmp")
@@ -24,7 +24,7 @@ import WebImage
         return try #require(Texture.of(image))
     }
 
-    /// A view that shows what was loaded, red, and has a highlighted picture, blue.
+    /// A view that shows the loaded image, red, and has a highlighted image, blue.
     private func highlightable(_ view: OpaquePointer) async throws -> TestWindow {
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         try await bench.begin(view, a)
@@ -36,8 +36,7 @@ import WebImage
     }
 
     @Test(arguments: [false, true])
-    func `A highlight gives way to what the program shows, and not to the picture of before`(isImage: Bool) async throws
-    {
+    func `A highlight gives way to the program's content, and not to the previous image`(isImage: Bool) async throws {
         let view = isImage ? OpaquePointer(try #require(gtk_image_new())) : ViewBench.makeImage()
         if isImage { gtk_image_set_pixel_size(view, 40) }
         let window = try await highlightable(view)
@@ -51,11 +50,11 @@ import WebImage
             view.isHighlighted = false
         }
         let state = ViewState.of(UnsafeMutableRawPointer(view))
-        #expect(state.shown == nil, "nothing can be loaded anew with more pixels")
+        #expect(state.shown == nil, "nothing can be loaded again with more pixels")
         window.close()
     }
 
-    @Test func `A highlight gives way to the icon that the program set, and to nothing`() async throws {
+    @Test func `A highlight gives way to the program's icon, and to nothing`() async throws {
         let view = OpaquePointer(try #require(gtk_image_new()))
         gtk_image_set_pixel_size(view, 40)
         let window = try await highlightable(view)
@@ -72,8 +71,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `What an indicator is drawn over is not replaced by more pixels of the picture of before`() async throws
-    {
+    @Test func `Content below an indicator is not replaced by more pixels of the previous image`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await bench.begin(view, a)

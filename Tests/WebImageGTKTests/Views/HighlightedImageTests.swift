@@ -32,7 +32,9 @@ import WebImage
     }
 
     @Test(arguments: [false, true])
-    func `It is seen while the view is pointed at, pressed, selected, or highlighted by the program`(isImage: Bool)
+    func `The highlighted image is shown while the view is hovered, pressed, selected, or highlighted by the program`(
+        isImage: Bool
+    )
         async throws
     {
         let view = isImage ? OpaquePointer(try #require(gtk_image_new())) : ViewBench.makeImage()
@@ -61,7 +63,8 @@ import WebImage
         window.close()
     }
 
-    @Test func `It has a slot of its own, is cancelled alone, and has no placeholder`() async throws {
+    @Test func `The highlighted image has its own slot, is cancelled separately, and has no placeholder`() async throws
+    {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         #expect(view.imageURL(in: .highlighted) == nil && !view.isHighlighted)
@@ -86,13 +89,13 @@ import WebImage
         view.cancelCurrentImageLoad(in: .highlighted)
         #expect(told.codes == [.cancelled] && first?.isCancelled == false)
         try await finish(a, ViewBench.red, view, .image)
-        #expect(try await middle(window, view) == [255, 0, 0, 255], "without one the picture is seen")
+        #expect(try await middle(window, view) == [255, 0, 0, 255], "without one the image is shown")
         #expect(view.setImage(with: nil, in: .highlighted, completed: { told.results.append($0) }) == nil)
         #expect(told.codes.last == .invalidURL && view.imageURL(in: .highlighted) == nil)
         window.close()
     }
 
-    @Test func `A placeholder that is given is seen in its place while the view is highlighted`() async throws {
+    @Test func `A given placeholder is shown instead while the view is highlighted`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         view.setImage(with: a, context: bench.context)
@@ -107,7 +110,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `The async form returns the picture, and throws why there is none`() async throws {
+    @Test func `The async form returns the image or throws the error`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let (context, a, b) = (bench.context, a, b)
@@ -127,7 +130,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `What the program had the view show is there again afterwards`() async throws {
+    @Test func `The program's content is shown again afterwards`() async throws {
         let view = ViewBench.makeImage()
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
         let texture = try #require(Texture.of(green))
@@ -143,7 +146,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `The icon of an image is there again afterwards`() async throws {
+    @Test func `The icon of a GtkImage is shown again afterwards`() async throws {
         let view = OpaquePointer(try #require(gtk_image_new_from_icon_name("image-missing")))
         gtk_image_set_pixel_size(view, 40)
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
@@ -175,7 +178,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `It keeps its shape in the room of the picture, and the room stays`() async throws {
+    @Test func `The highlighted image keeps its aspect ratio in the image's box, and the box stays`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 120, 80)
         view.setImage(with: a, context: bench.context, completed: nil)
@@ -192,7 +195,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A picture that moves plays on instead`() async throws {
+    @Test func `An animated image is shown instead of the highlighted one`() async throws {
         let stage = try await AnimationStage()
         stage.picture.setImage(with: b, in: .highlighted, context: bench.context, completed: nil)
         try await finish(b, ViewBench.blue, stage.picture, .highlighted)
@@ -207,7 +210,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `A view that is destroyed takes it along`() async throws {
+    @Test func `A destroyed view releases its highlighted image`() async throws {
         let before = ViewState.count
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
@@ -220,7 +223,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { ViewState.count == before })
     }
 
-    @Test func `It is decoded anew when it is drawn bigger`() async throws {
+    @Test func `The highlighted image is decoded again when it is drawn bigger`() async throws {
         let view = ViewBench.makeImage()
         gtk_widget_set_size_request(UnsafeMutableRawPointer(view).widget, 20, 15)
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 20, 15)

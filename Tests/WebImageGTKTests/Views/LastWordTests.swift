@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Completions hear the end of a load once, whatever else happens to the view, and nothing after it.
+/// Completions are called once at the end of a load, whatever else happens to the view, and never afterwards.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct LastWordTests {
     let bench: ViewBench
     let told = Told()
@@ -19,7 +19,7 @@ import WebImage
         view.setImage(with: url, options: options, context: bench.context) { told.results.append($0) }
     }
 
-    /// A view whose picture is being refreshed, while a long transition leads to the one from the cache.
+    /// A view whose image is being refreshed, during a long transition to the cached one.
     private func refreshing() async throws -> (view: OpaquePointer, window: TestWindow, paintable: ImagePaintable) {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
@@ -33,9 +33,7 @@ import WebImage
         return (view, window, paintable)
     }
 
-    @Test func `After it was told of its cancellation, it is not told of the picture that a transition led to`()
-        async throws
-    {
+    @Test func `After its cancellation, a caller is not notified of the image of a pending transition`() async throws {
         let (view, window, paintable) = try await refreshing()
         set(view, b, [], Told())
         #expect(told.codes == [.cancelled] && paintable.transitionProgress == nil)
@@ -43,7 +41,7 @@ import WebImage
         #expect(told.codes == [.cancelled])
     }
 
-    @Test func `That a picture could not be refreshed is told after the picture`() async throws {
+    @Test func `A failed refresh is reported after the image`() async throws {
         let (_, window, paintable) = try await refreshing()
         bench.loader.end(a, with: .failure(WebImageError(.timedOut, "no")))
         try #require(await MainLoopTurns.wait { bench.loader.waiting.isEmpty })
@@ -55,7 +53,7 @@ import WebImage
         #expect(told.codes == [nil, .timedOut])
     }
 
-    @Test func `Loads that others did not cancel are cancelled with the view`() async throws {
+    @Test func `Loads not cancelled by others are cancelled with the view`() async throws {
         let before = ViewState.count
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
@@ -69,7 +67,7 @@ import WebImage
         #expect(first.codes.count == 1 && second.codes.count == 1)
     }
 
-    @Test func `Cancelling a slot is about its latest load, and the one before goes on`() async throws {
+    @Test func `Cancelling a slot cancels only its latest load, and the previous one continues`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let (first, second) = (Told(), Told())

@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// What a view tells of the loads of its slots.
+/// A view's state of the loads in its slots.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct LoadStateTests {
     let bench: ViewBench
     let a = ViewBench.url("a.bmp")
@@ -37,7 +37,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `Slots that load at the same time have states that do not mix`() async throws {
+    @Test func `Concurrent slots have separate states`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         picture.setImage(with: a, context: bench.context)

@@ -7,14 +7,14 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// What a program cannot mean ends it, and says why.
+/// Programming errors end the program with a message.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct MisuseTests {
-    /// What a process said when it ended.
+    /// The error output of a process.
     private func words(_ result: ExitTest.Result?) -> String {
         String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     }
 
-    @Test func `An object that is no widget has no picture`() async {
+    @Test func `setImage of an object that is not a widget traps`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await MainActor.run {
                 try Display.open()
@@ -24,7 +24,7 @@ import WebImage
         #expect(words(result).contains("not a GtkWidget"))
     }
 
-    @Test func `A widget that is no button has no picture for a state`() async {
+    @Test func `setImage for a state of a widget that is not a button traps`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await MainActor.run {
                 try Display.open()
@@ -34,7 +34,7 @@ import WebImage
         #expect(words(result).contains("not a GtkButton"))
     }
 
-    @Test func `An object that is no list item is not bound`() async {
+    @Test func `Binding an object that is not a list item traps`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await MainActor.run {
                 try Display.open()
@@ -44,7 +44,7 @@ import WebImage
         #expect(words(result).contains("not a GtkListItem"))
     }
 
-    @Test func `An object that is no paintable is no placeholder`() async {
+    @Test func `An object that is not a paintable traps as a placeholder`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await MainActor.run {
                 try Display.open()
@@ -54,9 +54,9 @@ import WebImage
         #expect(words(result).contains("not a GdkPaintable"))
     }
 
-    @Test func `Off the main thread nothing is begun`() async {
+    @Test func `Calls off the main thread trap`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            // As from a main actor that left the main thread: the compiler sees to it that nobody else comes here.
+            // As from a main actor that left the main thread: the compiler prevents all other cases.
             let install: @MainActor @Sendable () -> Void = { MainLoopIntegration.install() }
             let anywhere = unsafeBitCast(install, to: (@Sendable () -> Void).self)
             await withCheckedContinuation { continuation in

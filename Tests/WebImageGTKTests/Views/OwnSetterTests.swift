@@ -7,19 +7,19 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Widgets of which the caller shows the pictures.
+/// Widgets whose caller shows the images.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct OwnSetterTests {
     let bench: ViewBench
     let told = Told()
     let a = ViewBench.url("a.bmp")
     let b = ViewBench.url("b.bmp")
 
-    /// A box with a picture in it that the test fills, as a widget of a program's own would be.
+    /// A box with a GtkPicture that the test fills, like a custom widget.
     @MainActor private final class Stage {
         let box: UnsafeMutableRawPointer
         let picture: OpaquePointer
         let window: TestWindow
-        /// What was set: nothing, a placeholder, a preview or a picture.
+        /// The values set: nothing, a placeholder, a preview or an image.
         var events: [String] = []
 
         init(_ width: Int = 120, _ height: Int = 80) async throws {
@@ -77,7 +77,7 @@ import WebImage
         .image(try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions()))
     }
 
-    @Test func `It gets the placeholder and then the picture, decoded for the size of the widget`() async throws {
+    @Test func `The setter gets the placeholder and then the image, decoded for the size of the widget`() async throws {
         let stage = try await Stage(120, 80)
         let operation = set(stage, a, placeholder: try green())
         #expect(stage.events == ["placeholder"], "before the call returns")
@@ -94,13 +94,13 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `What lies in memory, or is in the widget alone, is set before the call returns`() async throws {
+    @Test func `An image in memory, or only in the widget, is set before the call returns`() async throws {
         bench.cache.config.shouldUseWeakMemoryCache = true
         let stage = try await Stage()
         set(stage, a)
         try await finish(a, .success(ViewBench.red))
         for isForgotten in [false, true] {
-            // The widget alone has it then.
+            // Only the widget has it then.
             told.results = []
             if isForgotten { bench.cache.memoryCache.didReceiveMemoryWarning() }
             stage.events = []
@@ -112,7 +112,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `A newer load cancels it, and its picture is not set`() async throws {
+    @Test func `A newer load cancels the first, whose image is not set`() async throws {
         let stage = try await Stage()
         set(stage, a)
         try #require(await bench.loader.request(of: a))
@@ -128,7 +128,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `The options of views hold for it`() async throws {
+    @Test func `View options apply to the setter`() async throws {
         let stage = try await Stage()
         set(stage, a, .avoidAutoSetImage)
         try await finish(a, .success(ViewBench.red))
@@ -144,7 +144,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `A transition of the widget does not lead to it`() async throws {
+    @Test func `A transition of the widget does not apply to the setter`() async throws {
         let stage = try await Stage()
         var prepared = 0
         stage.box.imageTransition = .fade
@@ -155,7 +155,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `In a button it has the slot of the normal state`() async throws {
+    @Test func `In a button the setter uses the slot of the normal state`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         var shown: [Bool] = []
@@ -175,7 +175,7 @@ import WebImage
     }
 
     @Test(arguments: [ImageSlot.highlighted, .background, .image(.active), .named("mine")])
-    func `Any widget has it in any slot, and shows nothing there itself`(slot: ImageSlot) async throws {
+    func `Any widget can use any slot, and shows nothing there itself`(slot: ImageSlot) async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         var shown: [Bool] = []
@@ -194,7 +194,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `The end of the widget cancels it, and sets nothing`() async throws {
+    @Test func `The end of the widget cancels the load, and sets nothing`() async throws {
         let before = ViewState.count
         let stage = try await Stage()
         set(stage, a)
@@ -204,7 +204,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { ViewState.count == before && bench.loader.cancelled == [a] })
     }
 
-    @Test(arguments: [true, false]) func `What the closure keeps is let go of when the load is over`(succeeds: Bool)
+    @Test(arguments: [true, false]) func `The closure's captures are released when the load has ended`(succeeds: Bool)
         async throws
     {
         final class Kept: Sendable {}
@@ -227,7 +227,7 @@ import WebImage
         stage.window.close()
     }
 
-    @Test func `The async form returns the picture when it was set`() async throws {
+    @Test func `The async form returns the image once it was set`() async throws {
         let stage = try await Stage()
         let (context, a) = (bench.context, a)
         let task = Task {

@@ -8,7 +8,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Completions that do something with the view that they are told of, and what they keep.
+/// Completions that use their view, and their captures.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ReentrancyTests {
     let bench: ViewBench
     let told = Told()
@@ -23,7 +23,7 @@ import WebImage
         return (picture, try await TestWindow(UnsafeMutableRawPointer(picture)))
     }
 
-    @Test func `A cancelled completion may let go of the view that loads something else`() async throws {
+    @Test func `A cancelled completion may release the view that loads another image`() async throws {
         let before = ViewState.count
         let (picture, told) = (ViewBench.makeImage(), told)
         let view = UnsafeMutableRawPointer(picture)
@@ -36,11 +36,11 @@ import WebImage
         }
         try #require(await bench.loader.request(of: a))
         picture.setImage(with: b, context: bench.context) { told.results.append($0) }
-        #expect(told.codes == [.cancelled] && ViewState.count == before, "the view has gone with the call")
+        #expect(told.codes == [.cancelled] && ViewState.count == before, "the view was released by the call")
         #expect(await MainLoopTurns.wait { bench.loader.waiting.isEmpty })
     }
 
-    @Test func `What a cancelled completion begins gives way to what took its place`() async throws {
+    @Test func `A load started by a cancelled completion gives way to the one that replaced it`() async throws {
         let (picture, window) = try await shown()
         let (told, context, c) = (told, bench.context, c)
         var isFallbackBegun = false
@@ -66,7 +66,9 @@ import WebImage
         func cancel() { count.withLock { $0 += 1 } }
     }
 
-    @Test func `An operation that a cancelled completion puts into the slot is cancelled, and not kept`() async throws {
+    @Test func `An operation that a cancelled completion puts into the slot is cancelled, and not retained`()
+        async throws
+    {
         let (picture, window) = try await shown()
         let operation = Noted()
         picture.setImage(with: a, context: bench.context) { _ in
@@ -81,7 +83,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `What a completion begins when nothing takes its place is loaded`() async throws {
+    @Test func `A load started by a completion continues if nothing replaces it`() async throws {
         let (picture, window) = try await shown()
         let (told, context, c) = (told, bench.context, c)
         picture.setImage(with: a, context: context) { _ in
@@ -98,7 +100,7 @@ import WebImage
     private final class Kept {}
 
     @Test(arguments: [[], .waitTransition, .refreshCached, .avoidAutoSetImage, .progressiveLoad] as [WebImageOptions])
-    func `Who was told for the last time is let go of, though the picture is shown`(options: WebImageOptions)
+    func `A completion is released after its last call, though the image is shown`(options: WebImageOptions)
         async throws
     {
         let (picture, window) = try await shown()
@@ -125,7 +127,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A preview is not what is awaited, though nothing is set`() async throws {
+    @Test func `A preview does not end an async load, though nothing is set`() async throws {
         let (picture, window) = try await shown()
         let (told, context, a) = (told, bench.context, a)
         let options: WebImageOptions = [.progressiveLoad, .avoidAutoSetImage]
@@ -151,13 +153,13 @@ import WebImage
         window.close()
     }
 
-    /// Somebody who alone has a widget.
+    /// The only owner of a widget.
     private func onlyOwner() -> (owner: Lock<ObjectReference?>, widget: WeakObject) {
         let widget = ObjectReference(retaining: UnsafeMutableRawPointer(ViewBench.makeImage()))
         return (Lock(widget), WeakObject(widget.pointer))
     }
 
-    @Test func `A widget ends on the main thread, wherever the last who has it lets go`() async throws {
+    @Test func `A widget is finalized on the main thread, wherever its last owner releases it`() async throws {
         let (owner, widget) = onlyOwner()
         // The main thread does nothing else meanwhile.
         let isOver = DispatchSemaphore(value: 0)

@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Displays that have several pixels to a point.
+/// Displays with several pixels per point.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ScaleFactorTests {
     let bench: ViewBench
     let url = ViewBench.url("big.bmp")
@@ -22,7 +22,7 @@ import WebImage
         try await bench.end(view, url, with: .success(ViewBench.picture(400, 300, 10, 200, 30)))
     }
 
-    @Test func `A picture is decoded for the pixels of its view, not for its points`() async throws {
+    @Test func `An image is decoded for the pixels of its view, not for its points`() async throws {
         try await DisplayScale.with(2) {
             let view = ViewBench.makeImage()
             let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 75)
@@ -36,7 +36,7 @@ import WebImage
         }
     }
 
-    @Test func `An image widget's pixel size is one in points`() async throws {
+    @Test func `A GtkImage's pixel size is in points`() async throws {
         try await DisplayScale.with(2) {
             let view = try #require(gtk_image_new())
             gtk_image_set_pixel_size(OpaquePointer(view), 48)
@@ -47,7 +47,7 @@ import WebImage
         }
     }
 
-    @Test func `A picture is decoded anew when its display gets more pixels to a point`() async throws {
+    @Test func `An image is decoded again when its display gets more pixels per point`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 75)
         try await load(view)
@@ -60,7 +60,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `So is a button's`() async throws {
+    @Test func `A button's image is decoded again when its display gets more pixels per point`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button), 100, 75)
         button.setImage(with: url, in: .image, context: bench.context)

@@ -46,13 +46,13 @@ import WebImage
         return try window.pixels(of: UnsafeMutableRawPointer(view)).middle
     }
 
-    /// As a binding of GTK has one.
+    /// As in a binding of GTK.
     private struct Wrapper: GObjectPointer {
         let gobjectPointer: UnsafeMutableRawPointer
     }
 
     @Test(arguments: ["typed", "opaque", "raw", "wrapper"])
-    func `A picture is shown by whatever pointer there is to the view`(kind: String) async throws {
+    func `An image is shown with any kind of pointer to the view`(kind: String) async throws {
         let picture = ViewBench.makeImage()
         let raw = UnsafeMutableRawPointer(picture)
         let window = try await TestWindow(raw)
@@ -72,7 +72,7 @@ import WebImage
     }
 
     @Test(arguments: ViewKind.allCases)
-    func `What lies in memory is set before the call returns`(kind: ViewKind) async throws {
+    func `An image in memory is set before the call returns`(kind: ViewKind) async throws {
         let view = try kind.make()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         _ = set(view, a)
@@ -90,14 +90,14 @@ import WebImage
         window.close()
     }
 
-    @Test func `A new load cancels the one before, and its picture never shows`() async throws {
+    @Test func `A new load cancels the previous one, and its image never shows`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         _ = set(picture, a)
         try #require(await bench.loader.request(of: a))
         _ = set(picture, b)
-        #expect(told.codes == [.cancelled], "told before the call returns")
-        // The thread that began the load may only now learn that nobody wants it.
+        #expect(told.codes == [.cancelled], "called before the call returns")
+        // The thread that started the load may learn of the cancellation only now.
         #expect(await MainLoopTurns.wait { bench.loader.cancelled == [a] })
         try await finish(b, .success(ViewBench.blue), results: 2)
         #expect(try await color(window, picture) == [0, 0, 255, 255])
@@ -105,12 +105,12 @@ import WebImage
         window.close()
     }
 
-    @Test func `A picture that had come but was not delivered yet is not shown after a new load`() async throws {
+    @Test func `An undelivered image of a previous load is not shown after a new load`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         _ = set(picture, a)
         try #require(await bench.loader.request(of: a))
-        // Ends on another thread while this one does not get to its loop.
+        // Ends on another thread while this one does not return to its loop.
         let decoded = Lock(false)
         var context = bench.context
         context.callbackQueue = .inline
@@ -138,7 +138,7 @@ import WebImage
         return context
     }
 
-    @Test func `avoidAutoCancelImage lets the first load show its picture, but not after that of the second`()
+    @Test func `avoidAutoCancelImage lets the first load show its image, but not after the second one's`()
         async throws
     {
         let picture = ViewBench.makeImage()
@@ -156,7 +156,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `The placeholder is shown at once, and no placeholder clears the view`() async throws {
+    @Test func `The placeholder is shown at once, and a nil placeholder clears the view`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
@@ -171,7 +171,7 @@ import WebImage
     }
 
     @Test(arguments: ViewKind.allCases)
-    func `A load that fails leaves its placeholder, which was shown all the time`(kind: ViewKind) async throws {
+    func `A failed load leaves its placeholder, which was shown all the time`(kind: ViewKind) async throws {
         let view = try kind.make()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
@@ -187,7 +187,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `delayPlaceholder leaves what is shown until the load fails`() async throws {
+    @Test func `delayPlaceholder leaves the current content until the load fails`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
@@ -201,7 +201,7 @@ import WebImage
         window.close()
     }
 
-    /// A view that shows red, and waits for a picture with `delayPlaceholder` and a green placeholder.
+    /// A view that shows red, and waits for an image with `delayPlaceholder` and a green placeholder.
     private func waiting(_ view: OpaquePointer, placeholder: Image) async throws -> WebImageLoadOperation? {
         _ = set(view, a)
         try await finish(a, .success(ViewBench.red))
@@ -211,7 +211,7 @@ import WebImage
     }
 
     @Test(arguments: ["view", "operation"])
-    func `A load with delayPlaceholder that is cancelled shows its placeholder once`(by: String) async throws {
+    func `A cancelled load with delayPlaceholder shows its placeholder once`(by: String) async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
@@ -231,7 +231,7 @@ import WebImage
     }
 
     @Test(arguments: [WebImageOptions.delayPlaceholder, []])
-    func `Another load in its place shows its own placeholder or keeps what is seen`(options: WebImageOptions)
+    func `A load that replaces it shows its own placeholder or keeps the content`(options: WebImageOptions)
         async throws
     {
         let picture = ViewBench.makeImage()
@@ -250,7 +250,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `What lies on disk is set before the call returns, if that is asked for`() async throws {
+    @Test func `An image on disk is set before the call returns, if requested`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         bench.cache.storeDataToDisk(ViewBench.red, forKey: a.absoluteString)
@@ -263,7 +263,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A view that begins with a picture shows it until there is another`() async throws {
+    @Test func `A view that starts with an image shows it until there is another`() async throws {
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
         let texture = try #require(Texture.of(green))
         let picture = OpaquePointer(try #require(gtk_picture_new_for_paintable(texture.pointer)))
@@ -276,7 +276,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `avoidAutoSetImage leaves it to the caller`() async throws {
+    @Test func `avoidAutoSetImage leaves setting the image to the caller`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let background = try await color(window, picture)
@@ -287,7 +287,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `No URL shows the placeholder, and is an error that is told at once`() async throws {
+    @Test func `A nil URL shows the placeholder, and is an error reported at once`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
@@ -301,11 +301,11 @@ import WebImage
         window.close()
     }
 
-    @Test func `Progress is told on the main thread, the latest reading for many`() async throws {
+    @Test func `Progress is reported on the main thread, the latest reading for many`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         var context = bench.context
-        // All readings come to the view within one turn of the main loop, however busy other threads are.
+        // All readings reach the view within one turn of the main loop, however busy other threads are.
         context.customManager = WebImageManager(
             cache: bench.cache,
             loader: bench.loader,
@@ -321,9 +321,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `How far it has come is known without a listener, and what did not come in bytes is there as a whole`()
-        async throws
-    {
+    @Test func `Progress is known without a listener, and is complete for images without bytes`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         picture.setImage(with: a, context: bench.context, completed: nil)
@@ -338,7 +336,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A picture that cannot be refreshed stays, and the placeholder does not take its place`() async throws {
+    @Test func `An image whose refresh fails stays, and the placeholder does not replace it`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let green = try ImageCodersManager.shared.decode(ViewBench.green, options: ImageDecodeOptions())
@@ -352,7 +350,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A refresh that finds nothing newer ends the load, and the next one is not told of it`() async throws {
+    @Test func `An unchanged refresh ends the load, and does not affect the next one`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         _ = set(picture, a)
@@ -369,9 +367,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `The async form returns the picture, throws why there is none, and is cancelled with its task`()
-        async throws
-    {
+    @Test func `The async form returns the image, throws the error, and is cancelled with its task`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         let (context, a, b) = (bench.context, a, b)
@@ -392,7 +388,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A destroyed view cancels its loads, tells them so, and leaves nothing behind`() async throws {
+    @Test func `A destroyed view cancels its loads, completes them, and leaves nothing behind`() async throws {
         let before = ViewState.count
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
@@ -405,7 +401,7 @@ import WebImage
         #expect(await MainLoopTurns.wait { bench.loader.cancelled == [a] })
     }
 
-    @Test func `GtkImage shows pictures, decoded for its size`() async throws {
+    @Test func `GtkImage shows images, decoded for its size`() async throws {
         let view = OpaquePointer(try #require(gtk_image_new()))
         gtk_image_set_pixel_size(view, 20)
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
@@ -416,7 +412,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A widget that shows no pictures loads them all the same`() async throws {
+    @Test func `Any other widget loads images without showing them`() async throws {
         let label = OpaquePointer(try #require(gtk_label_new("A label")))
         let window = try await TestWindow(UnsafeMutableRawPointer(label))
         _ = set(label, a)
@@ -441,7 +437,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `Slots have their own loads, and one's own operations take part`() async throws {
+    @Test func `Slots have their own loads, and can hold custom operations`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         var other = bench.context
@@ -466,7 +462,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `The alternative text for people who do not see pictures stays`() async throws {
+    @Test func `The alternative text for screen readers stays`() async throws {
         let picture = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(picture))
         gtk_picture_set_alternative_text(picture, "A red field")

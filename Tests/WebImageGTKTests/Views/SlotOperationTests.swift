@@ -7,12 +7,12 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Operations of one's own in the slots of a view.
+/// Custom operations in the slots of a view.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct SlotOperationTests {
     let bench: ViewBench
     let a = ViewBench.url("a.bmp")
 
-    /// Something that is under way until it is cancelled.
+    /// An operation that runs until it is cancelled.
     private final class OwnOperation: WebImageOperation {
         private let count = Lock(0)
         var cancellations: Int { count.withLock { $0 } }
@@ -20,7 +20,7 @@ import WebImage
         func cancel() { count.withLock { $0 += 1 } }
     }
 
-    /// Something that looks at its slot when it is released.
+    /// An operation that looks at its slot when it is released.
     private final class LookingOperation: WebImageOperation {
         private let look: @Sendable () -> Void
         var isCancelled: Bool { false }
@@ -39,7 +39,7 @@ import WebImage
         return (picture, try await TestWindow(UnsafeMutableRawPointer(picture)))
     }
 
-    @Test func `One that is taken out is not cancelled, then or later`() async throws {
+    @Test func `A removed operation is not cancelled, then or later`() async throws {
         let (picture, window) = try await shown()
         let own = OwnOperation()
         picture.removeImageLoadOperation(in: .image)
@@ -54,7 +54,7 @@ import WebImage
         #expect(!own.isCancelled)
     }
 
-    @Test func `Taking it out leaves the load of a slot alone`() async throws {
+    @Test func `Removing the operation does not affect the slot's load`() async throws {
         let (picture, window) = try await shown()
         let load = picture.setImage(with: a, context: bench.context)
         picture.removeImageLoadOperation(in: .image)
@@ -62,7 +62,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `The next load of its slot cancels it, and one of another slot does not`() async throws {
+    @Test func `The next load of its slot cancels an operation, and one of another slot does not`() async throws {
         let (picture, window) = try await shown()
         let (own, other) = (OwnOperation(), OwnOperation())
         picture.setImageLoadOperation(own, in: .image)
@@ -75,9 +75,7 @@ import WebImage
         #expect(own.cancellations == 1)
     }
 
-    @Test func `A slot that the call names comes before that of its context, and is the same as one of that name`()
-        async throws
-    {
+    @Test func `The call's slot overrides that of its context, and equals one of the same name`() async throws {
         let (picture, window) = try await shown()
         var context = bench.context
         context.setImageOperationKey = "mine"
@@ -91,7 +89,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `Another one in its place cancels it`() async throws {
+    @Test func `Another operation in its slot cancels it`() async throws {
         let (picture, window) = try await shown()
         let (own, other) = (OwnOperation(), OwnOperation())
         picture.setImageLoadOperation(own, in: .image)
@@ -101,7 +99,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `It takes the place of a load, which is cancelled`() async throws {
+    @Test func `An operation replaces a load, which is cancelled`() async throws {
         let (picture, window) = try await shown()
         let (own, told) = (OwnOperation(), Told())
         picture.setImage(with: a, context: bench.context) { told.results.append($0) }
@@ -111,7 +109,7 @@ import WebImage
     }
 
     @Test(arguments: ["taken out", "replaced", "with the view"])
-    func `One that looks at its slot when it is released finds it without it`(way: String) async throws {
+    func `An operation that looks at its slot when it is released finds it without itself`(way: String) async throws {
         let (picture, window) = try await shown()
         nonisolated(unsafe) let view = UnsafeMutableRawPointer(picture)
         let told = Lock<[Bool]>([])
@@ -131,7 +129,7 @@ import WebImage
         #expect(told.withLock { $0 } == [false])
     }
 
-    @Test func `The end of the view cancels it`() async throws {
+    @Test func `The end of the view cancels its operations`() async throws {
         let before = ViewState.count
         let (picture, window) = try await shown()
         let (own, taken) = (OwnOperation(), OwnOperation())

@@ -7,7 +7,7 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// What views keep of pictures that they do not show any more.
+/// Memory of images that views do not show any more.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct ViewMemoryTests {
     let bench: ViewBench
     let url = ViewBench.url("big.bmp")
@@ -15,7 +15,7 @@ import WebImage
 
     init() throws { bench = try ViewBench() }
 
-    /// Loads a picture into a view, and tells no more of it than a weak reference does.
+    /// Loads an image into a view, and returns only a weak reference.
     private func load(
         _ view: OpaquePointer,
         _ url: URL,
@@ -39,7 +39,7 @@ import WebImage
     }
 
     @Test(arguments: [false, true])
-    func `A picture that came whole goes when the view shows it small`(isButton: Bool) async throws {
+    func `An image decoded whole is released when the view shows it small`(isButton: Bool) async throws {
         let view = isButton ? OpaquePointer(try #require(gtk_button_new())) : ViewBench.makeImage()
         let holder = ObjectReference(retaining: UnsafeMutableRawPointer(view))
         let whole = try await load(view, url, big)
@@ -51,12 +51,12 @@ import WebImage
         await bench.cache.clear(.memory)
         #expect(await MainLoopTurns.wait { whole.image.image == nil })
         #expect(view.latestLoadState?.result?.image === state.paintable.content?.image)
-        #expect(view.latestLoadState?.result?.cacheType == ImageCacheType.none, "of the load that was asked for")
+        #expect(view.latestLoadState?.result?.cacheType == ImageCacheType.none, "of the requested load")
         window.close()
         withExtendedLifetime(holder) {}
     }
 
-    @Test func `The encoded bytes are the completion's, and no view keeps them`() async throws {
+    @Test func `The encoded bytes are passed to the completion, and no view retains them`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let told = try await load(view, url, ViewBench.red)
@@ -65,7 +65,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A slot for each URL leaves nothing of those before in the view`() async throws {
+    @Test func `A slot for each URL leaves nothing of the previous ones in the view`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         var first: WeakImage?
@@ -84,7 +84,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `What another slot loads is known as long as it runs, and the highlighted picture stays`() async throws {
+    @Test func `Another slot's load is known while it runs, and the highlighted image stays`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let highlighted = ViewBench.url("highlighted.bmp")

@@ -27,20 +27,20 @@ import WebImage
         #expect(results == 1)
     }
 
-    @Test func `A picture is decoded for the size that its view was given`() async throws {
+    @Test func `An image is decoded for the size of its view`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
         let image = try #require(shown(view))
         #expect(image.pixelWidth == 100 && image.pixelHeight == 75 && image.metadata.isThumbnail)
-        // It takes no less room than the picture: 400 by 300 points.
+        // It takes no less space than the picture: 400 by 300 points.
         let paintable = try #require(gtk_picture_get_paintable(view))
         #expect(gdk_paintable_get_intrinsic_width(paintable) == 400)
         #expect(gdk_paintable_get_intrinsic_height(paintable) == 300)
         window.close()
     }
 
-    @Test func `Before it has one, the size that it was asked to have counts`() async throws {
+    @Test func `Before the first layout the requested size counts`() async throws {
         let view = ViewBench.makeImage()
         let holder = ObjectReference(retaining: UnsafeMutableRawPointer(view))
         gtk_widget_set_size_request(UnsafeMutablePointer(view), 40, 60)
@@ -49,7 +49,7 @@ import WebImage
         withExtendedLifetime(holder) {}
     }
 
-    @Test func `A view that grows gets more pixels, silently`() async throws {
+    @Test func `A view that grows gets more pixels, without a callback`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
@@ -62,12 +62,12 @@ import WebImage
         #expect(await MainLoopTurns.wait { (shown(view)?.pixelWidth ?? 0) >= 300 })
         let result = view.latestLoadState?.result
         #expect(result?.image === shown(view) && first?.image !== result?.image)
-        #expect(result?.cacheType == first?.cacheType, "the load that was asked for is the one that is told of")
+        #expect(result?.cacheType == first?.cacheType, "the requested load is the reported one")
         #expect(bench.loader.requests == [url], "the bytes were on disk")
         window.close()
     }
 
-    @Test func `A picture that came whole and is drawn small is decoded small`() async throws {
+    @Test func `An image decoded whole and drawn small is decoded small`() async throws {
         let view = ViewBench.makeImage()
         let holder = ObjectReference(retaining: UnsafeMutableRawPointer(view))
         try await load(view)
@@ -78,7 +78,7 @@ import WebImage
         withExtendedLifetime(holder) {}
     }
 
-    @Test func `A size of the caller's is kept, and so are all pixels where that is wished`() async throws {
+    @Test func `A size set by the caller is kept, and all pixels are kept on request`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         var context = bench.context
@@ -94,7 +94,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `What a new load shows is not replaced by more pixels of what was there before`() async throws {
+    @Test func `A new load's image is not replaced by more pixels of the previous one`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
@@ -110,7 +110,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A picture that stays since what was to replace it was given up gets more pixels`() async throws {
+    @Test func `An image that stays because its replacement was cancelled gets more pixels`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
@@ -127,7 +127,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A preview of what is given up is not replaced by more pixels of what was there before`() async throws {
+    @Test func `A preview of a cancelled load is not replaced by more pixels of the previous image`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
@@ -144,7 +144,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `More pixels come too late when another slot's picture is shown`() async throws {
+    @Test func `More pixels arrive too late when another slot's image is shown`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
@@ -166,7 +166,7 @@ import WebImage
     }
 
     @Test(arguments: [GTK_CONTENT_FIT_FILL.rawValue, GTK_CONTENT_FIT_COVER.rawValue])
-    func `A picture that fills its view is decoded once, with all the pixels that takes`(fit: UInt32) async throws {
+    func `An image that fills its view is decoded once, with all the pixels needed`(fit: UInt32) async throws {
         let view = ViewBench.makeImage()
         gtk_picture_set_content_fit(view, GtkContentFit(rawValue: fit))
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 60, 100)
@@ -182,7 +182,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A picture that is drawn stretched later is loaded anew once, and then left in peace`() async throws {
+    @Test func `An image that is later drawn stretched is loaded again once, and not again after that`() async throws {
         for fit in [GTK_CONTENT_FIT_FILL, GTK_CONTENT_FIT_COVER] {
             let view = ViewBench.makeImage()
             let window = try await TestWindow(UnsafeMutableRawPointer(view), 60, 100)
@@ -203,7 +203,7 @@ import WebImage
         }
     }
 
-    @Test func `More pixels that cannot be had are asked for once`() async throws {
+    @Test func `Unavailable pixels are requested once`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view), 100, 90)
         try await load(view)
@@ -222,7 +222,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `When more pixels are worth a decode`() throws {
+    @Test func `More pixels are loaded if they are worth a decode`() throws {
         func box(
             _ change: (inout ImageMetadata) -> Void,
             _ width: Double,
@@ -254,10 +254,10 @@ import WebImage
         #expect(try box({ _ in }, 250, 180) == nil, "not so many too many")
         #expect(try box({ $0.isVector = true }, 100, 75) == nil)
         #expect(try box({ _ in }, 0, 0) == nil)
-        // Drawn stretched, or cut, it needs more in one direction than it is drawn at.
+        // Drawn stretched or cut, it needs more pixels in one direction than it is drawn at.
         #expect(try box({ _ in }, 300, 600) == ImageSize(width: 832, height: 640))
         #expect(try box({ _ in }, 9000, 9000) == ImageSize(width: 4032, height: 3008), "there are no more than that")
-        // What was asked for and did not help is not asked for again.
+        // A request that did not help is not repeated.
         let asked = ImageSize(width: 448, height: 320)
         #expect(try box({ _ in }, 402, 301, asked: asked) == nil)
         #expect(try box({ _ in }, 460, 345, asked: asked) == ImageSize(width: 512, height: 384))

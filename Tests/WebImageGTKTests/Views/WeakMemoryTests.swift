@@ -7,14 +7,14 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// Pictures that memory has let go of and views still show.
+/// Images that memory caches have released and views still show.
 @Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct WeakMemoryTests {
     let bench: ViewBench
     let a = ViewBench.url("a.bmp")
 
     enum Kind: CaseIterable { case picture, image, button, background, highlighted }
 
-    /// How loads of a view ended; the pictures are not kept.
+    /// The results of a view's loads; the images are not retained.
     @MainActor private final class Ends {
         var cacheTypes: [ImageCacheType?] = []
     }
@@ -47,7 +47,7 @@ import WebImage
     }
 
     @Test(arguments: Kind.allCases, [WebImageOptions.delayPlaceholder, []])
-    func `The same picture again is there at once, though memory knows it only because it is shown`(
+    func `The same image is available at once, though memory knows it only because it is shown`(
         kind: Kind,
         options: WebImageOptions
     ) async throws {
@@ -66,7 +66,7 @@ import WebImage
         window.close()
     }
 
-    @Test func `A picture that nothing shows any more is not kept`() async throws {
+    @Test func `An image that nothing shows any more is not retained`() async throws {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let ends = Ends()
@@ -78,7 +78,7 @@ import WebImage
         #expect(image != nil)
         view.setImage(with: nil)
         bench.cache.memoryCache.didReceiveMemoryWarning()
-        // Threads let go of it a moment after they have told of it.
+        // Threads release it a moment after their delivery.
         #expect(await MainLoopTurns.wait { image == nil })
         set(view, .picture, ends)
         #expect(ends.cacheTypes.count == 1)
@@ -88,7 +88,7 @@ import WebImage
     }
 
     @Test(arguments: [WebImageOptions.delayPlaceholder, []])
-    func `A cell that is bound again to what it shows has it at once`(options: WebImageOptions) async throws {
+    func `A cell bound again to its displayed image has it at once`(options: WebImageOptions) async throws {
         let list = try await ListBench(count: 1) { $0.options = options }
         list.bench.cache.config.shouldUseWeakMemoryCache = true
         #expect(await list.loadVisible())
@@ -101,7 +101,7 @@ import WebImage
         list.close()
     }
 
-    @Test func `A button makes no paintable beside those of its pictures`() async throws {
+    @Test func `A button makes no paintables besides those of its pictures`() async throws {
         let button = OpaquePointer(try #require(gtk_button_new()))
         let window = try await TestWindow(UnsafeMutableRawPointer(button))
         let ends = Ends()

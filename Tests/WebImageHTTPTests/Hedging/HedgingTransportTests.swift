@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageHTTP
 
-/// Writes down what a transport tells a sink, and whether it does so one thing after the other.
+/// Records a transport's calls to a sink, and whether they are sequential.
 final class SinkLog: HTTPTransferSink {
     struct State {
         var words: [String] = []
@@ -18,13 +18,13 @@ final class SinkLog: HTTPTransferSink {
 
     let state: Lock<State>
 
-    /// - Parameter refusal: what heads are answered with.
+    /// - Parameter refusal: The response to heads.
     init(refusal: WebImageError? = nil) { state = Lock(State(refusal: refusal)) }
 
     var words: [String] { state.withLock { $0.words } }
     var metrics: DownloadMetrics? { state.withLock { $0.metrics } }
     var isOver: Bool { metrics != nil }
-    /// Calls that overlapped, or came after the end.
+    /// Calls that overlapped, or followed the end.
     var violations: Int { state.withLock { $0.violations } }
 
     private func note(_ word: String) {
@@ -78,7 +78,7 @@ final class SinkLog: HTTPTransferSink {
 
     // MARK: One request
 
-    @Test func `Without a delay, and for anything but a plain GET, a request goes through as it is`() {
+    @Test func `Without a delay, and for anything but a plain GET, a request is forwarded unchanged`() {
         var posted = request()
         posted.method = "POST"
         var head = request()
@@ -95,7 +95,7 @@ final class SinkLog: HTTPTransferSink {
         #expect(inner.isInvalidated)
     }
 
-    @Test func `An answer in time is all there is`() {
+    @Test func `A response in time is the only one`() {
         _ = hedging.start(request(), sink: sink)
         delays.advance(0.9)
         transfers[0].respond(headers: ["Content-Length": "3"])
@@ -107,7 +107,7 @@ final class SinkLog: HTTPTransferSink {
         #expect(sink.metrics?.wasHedged == false && budget() == [0, 0])
     }
 
-    @Test func `A failure before the time is told, and nothing is sent a second time`() {
+    @Test func `A failure before the delay is reported, and nothing is sent a second time`() {
         _ = hedging.start(request(), sink: sink)
         transfers[0].end(WebImageError(.cannotConnectToHost, ""))
         #expect(sink.words == ["end 2102"] && delays.count == 0)
@@ -115,7 +115,7 @@ final class SinkLog: HTTPTransferSink {
         #expect(transfers.count == 1 && budget() == [0, 0])
     }
 
-    // MARK: Two
+    // MARK: Two requests
 
     @Test func `The second request is the same, and when it is answered first the first is cancelled`() {
         _ = hedging.start(request(), sink: sink)
@@ -124,7 +124,7 @@ final class SinkLog: HTTPTransferSink {
         #expect(transfers[1].request.url == testURL("/a") && transfers[1].request.headers["X"] == "1")
         #expect(transfers[1].respond() == nil)
         #expect(transfers[0].isCancelled && !transfers[1].isCancelled && budget() == [1, 0])
-        // The first may go on until its cancel has arrived.
+        // The first may continue until its cancellation has arrived.
         #expect(transfers[0].respond(500)?.code == .cancelled)
         #expect(transfers[0].send([1])?.code == .cancelled)
         transfers[0].end(WebImageError(.cancelled, ""))
@@ -135,7 +135,7 @@ final class SinkLog: HTTPTransferSink {
         #expect(budget() == [0, 0])
     }
 
-    @Test func `When the first is answered first after all, the second is cancelled`() {
+    @Test func `When the first request is answered first, the second is cancelled`() {
         _ = hedging.start(request(), sink: sink)
         delays.advance(1)
         transfers[0].respond(404)
@@ -145,7 +145,7 @@ final class SinkLog: HTTPTransferSink {
         #expect(sink.words == ["404", "end 0"] && sink.metrics?.wasHedged == true && sink.metrics?.total == 0)
     }
 
-    @Test func `While one may still be answered, the other's failure is not told`() {
+    @Test func `While one request is pending, the other's failure is not reported`() {
         for failing in 0...1 {
             let sink = SinkLog()
             let number = transfers.count
@@ -159,7 +159,7 @@ final class SinkLog: HTTPTransferSink {
         }
     }
 
-    @Test(arguments: [[0, 1], [1, 0]]) func `When both fail, the first one's failure is told, once`(order: [Int]) {
+    @Test(arguments: [[0, 1], [1, 0]]) func `When both fail, the first one's failure is reported, once`(order: [Int]) {
         _ = hedging.start(request(), sink: sink)
         delays.advance(1)
         for number in order {
@@ -178,7 +178,7 @@ final class SinkLog: HTTPTransferSink {
         #expect(sink.words == ["200", "end 2103"])
     }
 
-    @Test func `What the sink refuses is refused`() {
+    @Test func `A head refused by the sink is refused`() {
         let sink = SinkLog(refusal: WebImageError(.invalidDownloadStatusCode, ""))
         _ = hedging.start(request(), sink: sink)
         delays.advance(1)
@@ -188,7 +188,7 @@ final class SinkLog: HTTPTransferSink {
         #expect(sink.words == ["404", "end 2001"])
     }
 
-    @Test func `The second request has what is left of the time`() {
+    @Test func `The second request has the remaining time`() {
         var limited = request(1)
         limited.totalTimeout = 3
         _ = hedging.start(limited, sink: sink)
@@ -202,7 +202,7 @@ final class SinkLog: HTTPTransferSink {
 
     // MARK: Cancelling
 
-    @Test func `A cancel reaches what is under way, and the sink hears nothing more`() {
+    @Test func `Cancelling reaches the running requests, and the sink gets no more calls`() {
         let single = hedging.start(request(), sink: sink)
         single.cancel()
         #expect(transfers[0].isCancelled && delays.count == 0)
@@ -220,7 +220,7 @@ final class SinkLog: HTTPTransferSink {
         #expect(transfers.count == 3)
     }
 
-    @Test func `A cancel after the head reaches the one that answers, and one after the end nothing`() {
+    @Test func `Cancelling after the head reaches the answered request, and after the end nothing`() {
         let transfer = hedging.start(request(), sink: sink)
         delays.advance(1)
         transfers[1].respond()
@@ -232,10 +232,10 @@ final class SinkLog: HTTPTransferSink {
         #expect(!transfers[2].isCancelled && budget() == [0, 0])
     }
 
-    // MARK: How many
+    // MARK: Limits
 
     @Test(arguments: [(1, 1), (9, 1), (19, 1), (20, 2), (35, 3)])
-    func `One in ten is sent twice at a time, and at least one`(running: Int, hedges: Int) {
+    func `At most one in ten requests is hedged at a time, and at least one`(running: Int, hedges: Int) {
         let sinks = (0..<running).map { _ in SinkLog() }
         for sink in sinks { _ = hedging.start(request(), sink: sink) }
         delays.advance(1)
@@ -245,13 +245,13 @@ final class SinkLog: HTTPTransferSink {
         #expect(sinks.filter { $0.metrics?.wasHedged == true }.count == hedges && budget() == [0, 0])
     }
 
-    @Test func `A transport that answers at once needs no timer`() {
+    @Test func `A transport that responds at once needs no timer`() {
         let hedging = HedgingTransport(PromptTransport(), delays: delays.source)
         _ = hedging.start(request(), sink: sink)
         #expect(sink.words == ["200", "end 0"] && delays.asked.isEmpty)
     }
 
-    @Test func `Nothing is left of a transfer when it has ended`() {
+    @Test func `Nothing of a transfer is left when it has ended`() {
         weak var leaked: SinkLog?
         weak var transfer: HedgedTransfer?
         do {
@@ -266,7 +266,7 @@ final class SinkLog: HTTPTransferSink {
         #expect(leaked == nil && transfer == nil)
     }
 
-    @Test func `Answers, failures and cancels on many threads tell each sink one story`() async {
+    @Test func `Responses, failures and cancellations on many threads give each sink a consistent sequence`() async {
         let (inner, delays, hedging) = (inner, delays, hedging)
         let sinks = (0..<2000).map { _ in SinkLog() }
         let started = Lock<[any HTTPTransfer]>([])
@@ -314,7 +314,7 @@ final class SinkLog: HTTPTransferSink {
     }
 }
 
-/// Answers before it says that it has started.
+/// Responds before it reports that it has started.
 private final class PromptTransport: HTTPTransport {
     final class Transfer: HTTPTransfer {
         func cancel() {}

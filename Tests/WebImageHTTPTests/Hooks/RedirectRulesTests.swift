@@ -36,7 +36,7 @@ import Testing
     @Test(arguments: [
         (301, true), (302, true), (303, true), (307, true), (308, true), (200, false), (300, false), (304, false),
         (305, false), (306, false), (309, false), (404, false),
-    ]) func `Five statuses ask to go elsewhere, if they say where`(status: Int, isRedirect: Bool) {
+    ]) func `Five statuses are redirects, if they have a location`(status: Int, isRedirect: Bool) {
         #expect(RedirectRules.isRedirect(response(status, to: "/c")) == isRedirect)
         #expect(!RedirectRules.isRedirect(response(status, to: nil)))
         #expect(!RedirectRules.isRedirect(response(status, to: "")))
@@ -48,11 +48,11 @@ import Testing
         ("?y=2", "https://host.test/a/b.jpg?y=2"), ("//other.test/c", "https://other.test/c"),
         ("/c d", "https://host.test/c%20d"), ("/c%20d", "https://host.test/c%20d"),
         ("HTTPS://Host.test/c", "HTTPS://Host.test/c"),
-    ]) func `A location is read from where the request went`(location: String, target: String) throws {
+    ]) func `A location is resolved against the request's URL`(location: String, target: String) throws {
         #expect(try next(location).get().url == url(target))
     }
 
-    @Test func `Two places to go are none, unless they are one`() throws {
+    @Test func `Two different locations are not a redirect, two equal ones are`() throws {
         let request = DownloadRequest(url: url(Self.base))
         var response = response(to: "/c")
         func next() throws(WebImageError) -> DownloadRequest {
@@ -68,7 +68,7 @@ import Testing
         "http://host.test/c", "HTTP://host.test/c", "ftp://host.test/c", "file:///etc/passwd", "data:,x",
         "javascript:1",
         "https://", "https:///c", "mailto:a@b.test",
-    ]) func `Nothing leads to another scheme, nowhere, or from https to http`(location: String) {
+    ]) func `Redirects to other schemes, to no host, or from https to http are refused`(location: String) {
         guard case .failure(let error) = next(location) else {
             Issue.record("it was followed")
             return
@@ -76,7 +76,7 @@ import Testing
         #expect(error.code == .badRedirect && error.response?.headers["Location"] == location)
     }
 
-    @Test func `From https to http is followed when the config says so, and the other way always`() throws {
+    @Test func `From https to http is followed if the configuration allows it, and the other way always`() throws {
         var config = WebImageDownloaderConfig()
         config.allowsInsecureRedirects = true
         #expect(try next("http://host.test/c", config: config).get().url == url("http://host.test/c"))
@@ -117,7 +117,7 @@ import Testing
         ("/c", true), ("https://host.test/c", true), ("https://host.test:443/c", true), ("https://HOST.test/c", true),
         ("https://host.test:8443/c", false), ("https://other.test/c", false), ("https://sub.host.test/c", false),
         ("https://host.test.evil.test/c", false), ("//host.test@evil.test/c", false),
-    ]) func `Secrets stay with scheme, host and port`(location: String, areKept: Bool) throws {
+    ]) func `Secrets are sent only to the same scheme, host and port`(location: String, areKept: Bool) throws {
         let request = DownloadRequest(
             url: url(Self.base),
             headers: ["authorization": "Bearer 1", "Cookie": "a=1", "X": "1"],
@@ -136,7 +136,7 @@ import Testing
         "Cookie2",
         "X-Amz-Security-Token", "X-Client-Secret", "Ocp-Apim-Subscription-Key", "X-Signature", "x-goog-api-key",
         "X-Password",
-    ]) func `Secrets of services' own fields stay, too`(name: String) throws {
+    ]) func `Secrets in services' own fields are, too`(name: String) throws {
         let request = DownloadRequest(url: url(Self.base), headers: HTTPHeaders(pairs: [(name, "1"), ("X", "2")]))
         #expect(try next("/c", from: request).get().headers[name] == "1")
         let other = try next("https://other.test/c", from: request).get()
@@ -147,14 +147,14 @@ import Testing
         "Accept", "Accept-Language", "User-Agent", "Referer", "If-None-Match", "Cache-Control", "X-Author", "Range",
         "X", "DNT",
         "Sec-Fetch-Mode", "X-Requested-With", "Origin", "-", "X-Forwarded-For",
-    ]) func `Other fields are no secrets`(name: String) { #expect(!HTTPHeaders.isCredential(name)) }
+    ]) func `Other fields are not secrets`(name: String) { #expect(!HTTPHeaders.isCredential(name)) }
 
-    @Test func `Another scheme is another place`() throws {
+    @Test func `Another scheme is another origin`() throws {
         let request = DownloadRequest(url: url("http://host.test/"), headers: ["Authorization": "Bearer 1"])
         #expect(try next("https://host.test/", from: request).get().headers["Authorization"] == nil)
     }
 
-    @Test func `A user's name in the URL stays with the place, too`() throws {
+    @Test func `A user name in the URL is sent only to the same origin, too`() throws {
         let request = DownloadRequest(url: url("https://u%20v:p%40@host.test/a"))
         let same = try next("https://host.test/c", from: request).get()
         #expect(same.credential == WebImageCredential(user: "u v", password: "p@"))
@@ -162,7 +162,7 @@ import Testing
         #expect(other.credential == nil && other.url.user() == nil)
     }
 
-    // MARK: What a handler chooses
+    // MARK: Handlers
 
     private func checked(_ change: (inout DownloadRequest) -> Void) throws -> Result<DownloadRequest, WebImageError> {
         let request = DownloadRequest(
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `A handler that only sends the request elsewhere does not send secrets along`() throws {
+    @Test func `A handler that only follows the redirect does not send secrets along`() throws {
         let elsewhere = try checked { $0.url = url("https://other.test/") }.get()
         #expect(elsewhere.headers["Authorization"] == nil && elsewhere.credential == nil)
         let same = try checked { $0.url = url("https://host.test/d") }.get()
@@ -191,7 +191,7 @@ import Testing
         #expect(meant.headers["Authorization"] == "Bearer 2")
     }
 
-    @Test func `What a handler chooses is looked at like any request`() throws {
+    @Test func `A handler's request is checked like any request`() throws {
         func code(_ change: (inout DownloadRequest) -> Void) throws -> WebImageError.Code? {
             if case .failure(let error) = try checked(change) { return error.code }
             return nil

@@ -6,14 +6,14 @@ import Testing
 
 /// The state of one host, as a table in virtual time.
 @Suite struct HostHealthTests {
-    /// What happens, with the number of a download.
+    /// Events, with the number of a download.
     enum Event: Sendable {
         case failed(UInt64)
         case answered(UInt64)
         case silent(UInt64)
-        /// An answer that asks for so many seconds.
+        /// A response that asks for this many seconds.
         case asked(UInt64, Double)
-        /// A failure (503) that asks for so many seconds.
+        /// A failure (503) that asks for this many seconds.
         case failedAsking(UInt64, Double)
         case released(UInt64)
         case admitted(UInt64, HostHealth.Admission)
@@ -37,14 +37,14 @@ import Testing
         Row("two failures are not enough", [.failed(1), .failed(2), .admitted(3, .proceed)]),
         Row("three are", opened: [.admitted(4, .failing(seconds(1)))]),
         Row(
-            "an answer between starts anew",
+            "a response in between resets the count",
             [.failed(1), .failed(2), .answered(3), .failed(4), .failed(5), .admitted(6, .proceed)]
         ),
         Row(
             "silence between does not",
             [.failed(1), .failed(2), .silent(3), .failed(4), .admitted(5, .failing(seconds(1)))]
         ),
-        Row("the rest of the time is told", opened: [.time(0.25), .admitted(4, .failing(seconds(0.75)))]),
+        Row("the remaining time is reported", opened: [.time(0.25), .admitted(4, .failing(seconds(0.75)))]),
         Row(
             "failures of others under way add nothing",
             opened: [.failed(7), .failed(8), .admitted(4, .failing(seconds(1)))]
@@ -52,7 +52,7 @@ import Testing
         Row("an answer to one under way closes it", opened: [.answered(7), .admitted(4, .proceed)]),
         Row("silence of one under way does not", opened: [.silent(7), .admitted(4, .failing(seconds(1)))]),
         Row("after the time one finds out", opened: [.time(1), .admitted(4, .probe), .admitted(5, .awaitProbe)]),
-        Row("who finds out may ask again", opened: [.time(1), .admitted(4, .probe), .admitted(4, .probe)]),
+        Row("the probe may send again", opened: [.time(1), .admitted(4, .probe), .admitted(4, .probe)]),
         Row("an answer lets all in", opened: [.time(1), .admitted(4, .probe), .answered(4), .admitted(5, .proceed)]),
         Row(
             "an answer to another, too",
@@ -67,7 +67,7 @@ import Testing
             opened: [.time(1), .admitted(4, .probe), .failed(9), .admitted(5, .awaitProbe)]
         ),
         Row(
-            "who gives up leaves it to the next",
+            "a cancelled probe leaves it to the next",
             opened: [.time(1), .admitted(4, .probe), .released(4), .admitted(5, .probe), .admitted(6, .awaitProbe)]
         ),
         Row(
@@ -79,7 +79,7 @@ import Testing
             ]
         ),
         Row(
-            "another that gives up changes nothing",
+            "another cancellation changes nothing",
             opened: [.time(1), .admitted(4, .probe), .released(9), .admitted(5, .awaitProbe)]
         ),
         Row(
@@ -99,7 +99,7 @@ import Testing
         ),
         Row("old failures are forgotten", [.failed(1), .failed(2), .time(601), .failed(3), .admitted(4, .proceed)]),
         Row(
-            "who tells nothing does not keep them young",
+            "events without a verdict do not keep failures young",
             [.failed(1), .failed(2), .time(400), .silent(3), .time(300), .failed(4), .admitted(5, .proceed)]
         ),
         Row(
@@ -107,7 +107,7 @@ import Testing
             [.failed(1), .failed(2), .time(599), .failed(3), .admitted(4, .failing(seconds(1)))]
         ),
         Row(
-            "a host that asks is left alone",
+            "Retry-After delays the host",
             [.asked(1, 5), .admitted(2, .asked(seconds(5))), .time(4), .admitted(2, .asked(seconds(1)))]
         ),
         Row("and then asked by all", [.asked(1, 5), .time(5), .admitted(2, .proceed), .admitted(3, .proceed)]),
@@ -116,8 +116,8 @@ import Testing
             [.asked(1, 5), .answered(2), .admitted(3, .asked(seconds(5)))]
         ),
         Row("the longer wish counts", [.asked(1, 5), .asked(2, 3), .admitted(3, .asked(seconds(5)))]),
-        Row("nobody asks for more than ten minutes", [.asked(1, 1e9), .admitted(2, .asked(seconds(600)))]),
-        Row("no time is no wish", [.asked(1, 0), .asked(2, -1), .asked(3, .nan), .admitted(4, .proceed)]),
+        Row("at most ten minutes", [.asked(1, 1e9), .admitted(2, .asked(seconds(600)))]),
+        Row("no time is no request to wait", [.asked(1, 0), .asked(2, -1), .asked(3, .nan), .admitted(4, .proceed)]),
         Row(
             "a failure that asks is a failure, too",
             [
@@ -126,7 +126,7 @@ import Testing
             ]
         ),
         Row(
-            "who finds out and is asked to wait leaves it open",
+            "a probe with Retry-After leaves it open",
             opened: [
                 .time(1), .admitted(4, .probe), .failedAsking(4, 9), .admitted(5, .failing(seconds(9))), .time(3),
                 .admitted(5, .asked(seconds(6))),
@@ -135,7 +135,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `A host is asked or left alone by what is known of it`(row: Row) {
+    func `The state of a host decides whether it is asked`(row: Row) {
         var health = HostHealth()
         var now: UInt64 = 5_000_000_000
         func note(_ kind: HostReport.Kind, _ id: UInt64, _ retryAfter: Double? = nil) {
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `Without a threshold failures do not count, and without a limit wishes do not`() {
+    @Test func `Without a threshold failures do not count, and without a limit Retry-After does not`() {
         var health = HostHealth()
         for id in 1...100 {
             health.note(.failed, retryAfter: 100, of: UInt64(id), policy: .never, at: UInt64(id), random: 1)
@@ -165,7 +165,7 @@ import Testing
         #expect(health.admit(101, at: 200) == .proceed && health.isWell(at: 200))
     }
 
-    @Test func `Chance shortens a time by its part and never makes it longer`() {
+    @Test func `Jitter shortens a time by its share and never extends it`() {
         var policy = HostBackOffPolicy()
         #expect(policy.delay(afterOpenings: 0, random: 0) == 0.5 && policy.delay(afterOpenings: 0, random: 1) == 1)
         #expect(policy.delay(afterOpenings: 3, random: 1) == 8 && policy.delay(afterOpenings: 400, random: 1) == 60)
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40)
-    func `Whatever happens, one at most finds out, an answer lets all in, and no time is longer than it may be`(
+    func `In any history there is at most one probe, a response admits all, and no delay exceeds its limit`(
         seed: UInt64
     ) {
         var random = SeededGenerator(seed: seed)
@@ -211,7 +211,7 @@ import Testing
                 case .awaitProbe: #expect(probe != nil && probe != id, "step \(step)")
                 case .proceed: #expect(probe == nil, "step \(step)")
                 case .failing(let time): #expect(probe == nil && time <= 8_000_000_000, "step \(step)")
-                case .asked: Issue.record("nobody asked")
+                case .asked: Issue.record("no Retry-After was sent")
                 }
             }
         }

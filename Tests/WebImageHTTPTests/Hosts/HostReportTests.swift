@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // Nothing came.
+        // Nothing arrived.
         Row(code: .cannotFindHost, kind: .failed), Row(code: .cannotConnectToHost, kind: .failed),
         Row(code: .timedOut, kind: .failed), Row(code: .networkConnectionLost, kind: .failed),
         Row(code: .secureConnectionFailed, kind: .failed), Row(code: .secureConnectionFailed, curl: 35, kind: .failed),
@@ -26,7 +26,7 @@ import Testing
         Row(code: .cancelled, kind: .silent), Row(code: .badRedirect, kind: .silent),
         Row(code: .invalidDownloadOperation, kind: .silent), Row(code: .outOfMemory, kind: .silent),
         Row(code: .limitExceeded, kind: .silent), Row(kind: .silent),
-        // A head came.
+        // A head arrived.
         Row(status: 200, kind: .answered), Row(status: 404, code: .invalidDownloadStatusCode, kind: .answered),
         Row(status: 500, code: .invalidDownloadStatusCode, kind: .answered),
         Row(status: 501, code: .invalidDownloadStatusCode, kind: .answered),
@@ -39,13 +39,13 @@ import Testing
         Row(status: 200, code: .badImageData, kind: .answered),
         Row(status: 302, code: .badRedirect, kind: .answered), Row(status: 200, code: .limitExceeded, kind: .answered),
         Row(status: 200, code: .networkConnectionLost, kind: .failed), Row(status: 200, code: .timedOut, kind: .failed),
-        // A part of the body came.
+        // A part of the body arrived.
         Row(status: 200, hasBody: true, kind: .answered), Row(status: 503, hasBody: true, kind: .failed),
         Row(status: 200, hasBody: true, code: .networkConnectionLost, kind: .answered),
         Row(status: 200, hasBody: true, code: .timedOut, kind: .silent),
         Row(status: 200, hasBody: true, code: .limitExceeded, kind: .answered),
     ])
-    func `What comes back tells whether the host does its work`(row: Row) throws {
+    func `The outcome decides whether the host works`(row: Row) throws {
         let cause = row.curl.map { TransportFailure(code: $0, message: "") }
         let outcome = HostReport.Outcome(
             response: row.status.map { HTTPResponse(url: testURL("/a"), statusCode: $0) },
@@ -65,7 +65,7 @@ import Testing
     ]
 
     @Test(arguments: wishes)
-    func `A host asks to be left alone with 429 and 503, in seconds or with a date`(
+    func `Statuses 429 and 503 with Retry-After delay a host, in seconds or with a date`(
         status: Int,
         value: String?,
         seconds: Double?

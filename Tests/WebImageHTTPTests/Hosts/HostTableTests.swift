@@ -52,7 +52,7 @@ extension HostTable {
     }
 
     @Test(arguments: ["file:///a", "data:,a", "http:///a", "a", "http:a"])
-    func `What names no host has no key, and is not held up`(text: String) {
+    func `A URL without a host has no key, and is not delayed`(text: String) {
         #expect(HostKey(url(text)) == nil)
         var table = HostTable()
         open(&table, "http://a.test/")
@@ -61,7 +61,7 @@ extension HostTable {
 
     // MARK: Hosts
 
-    @Test func `Hosts do not answer for each other, and one that does well is forgotten`() {
+    @Test func `Hosts are independent, and one that works is forgotten`() {
         var table = HostTable()
         #expect(table.isEmpty)
         open(&table, "http://a.test/1")
@@ -74,7 +74,7 @@ extension HostTable {
         #expect(table.isEmpty && table.admit(url("http://a.test/2"), 1, mayHold: true, at: 0) == .proceed)
     }
 
-    @Test func `While one finds out the others are held, and woken with what it found`() {
+    @Test func `During a probe the others are held, and woken with its result`() {
         var table = HostTable()
         open(&table, "http://a.test/")
         let later: UInt64 = 1_000_000_000
@@ -88,7 +88,7 @@ extension HostTable {
         #expect(table.release(1).isEmpty && table.isEmpty)
     }
 
-    @Test func `Who was held is woken by a failure, too, and by one that gives up`() {
+    @Test func `Held downloads are woken by a failure, too, and by a cancelled probe`() {
         var table = HostTable()
         open(&table, "http://a.test/")
         var now: UInt64 = 1_000_000_000
@@ -107,7 +107,7 @@ extension HostTable {
         #expect(table.reset() == [5] && table.isEmpty)
     }
 
-    @Test func `A short wish is waited for by those who can, a long one by nobody`() {
+    @Test func `A short Retry-After is waited for if possible, a long one never`() {
         var table = HostTable()
         #expect(note(&table, report("http://a.test/", failed: false, retryAfter: 2), 1).isEmpty)
         let a = url("http://a.test/")
@@ -120,11 +120,11 @@ extension HostTable {
         #expect(table.admit(a, 2, mayHold: true, at: 2_500_000_000) == .proceed && table.isEmpty)
     }
 
-    // MARK: Looks at hosts
+    // MARK: Checks of hosts
 
     private static func seconds(_ seconds: UInt64) -> UInt64 { seconds * 1_000_000_000 }
 
-    @Test func `A host that failed makes no download look, and is forgotten in time`() {
+    @Test func `A single failure makes no download check the table, and is forgotten in time`() {
         var table = HostTable()
         #expect(note(&table, report("http://a.test/"), 1, at: Self.seconds(1)).isEmpty)
         #expect(!table.isEmpty && !table.mayBlock)
@@ -137,8 +137,7 @@ extension HostTable {
     }
 
     @Test
-    func `What was asked for, and hosts that were left alone, are forgotten as well, but none that somebody waits for`()
-    {
+    func `Delays and back-offs are forgotten as well, but not while a download waits for them`() {
         var table = HostTable()
         open(&table, "http://a.test/")
         open(&table, "http://b.test/")
@@ -156,7 +155,7 @@ extension HostTable {
         #expect(table.isEmpty && !table.mayBlock)
     }
 
-    @Test(arguments: 0..<20) func `Hosts are looked at while one of them may have to be left alone`(seed: UInt64) {
+    @Test(arguments: 0..<20) func `Downloads check the table while a host may be in back-off`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var table = HostTable()
         var now: UInt64 = 0
@@ -177,7 +176,7 @@ extension HostTable {
         }
     }
 
-    @Test func `No more than 1024 hosts are remembered, and the one goes that was silent for longest`() {
+    @Test func `At most 1024 hosts are remembered, and the one unused for longest is dropped`() {
         var table = HostTable()
         for number in 0..<1024 {
             #expect(note(&table, report("http://h\(number).test/"), 1, at: UInt64(number)).isEmpty)

@@ -4,16 +4,16 @@ import Testing
 
 @testable import WebImageHTTP
 
-/// Spellings made at random, held against what the C library makes of them.
+/// Random spellings, compared with the C library's parser.
 @Suite struct AddressPropertyTests {
-    /// What `inet_aton` reads; nil if it reads nothing, or not all of the text.
+    /// The result of `inet_aton`; nil if it parses nothing, or not all of the text.
     private func systemAddress(_ text: String) -> UInt32? {
         var address = in_addr()
         guard !text.contains(" "), inet_aton(text, &address) != 0 else { return nil }
         return UInt32(bigEndian: address.s_addr)
     }
 
-    /// Where `getaddrinfo` would connect to, without asking anybody.
+    /// The address that `getaddrinfo` would connect to, without a query.
     private func resolvedAddresses(_ text: String) -> [IPAddress] {
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICHOST
@@ -37,7 +37,7 @@ import Testing
         IPAddress(v6: UInt128(high) << 64 | UInt128(low))
     }
 
-    /// An address of a block that is refused.
+    /// An address of a refused block.
     private func refusedAddress(_ random: inout SeededGenerator) -> UInt32 {
         let networks = AddressKind.table.map(\.network).filter { $0.address.family == .v4 }
         let network = networks[random.below(networks.count)]
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// The address with one to four numbers, each written in any way.
+    /// The address with one to four numbers, each in any notation.
     private func spelling(_ address: UInt32, _ random: inout SeededGenerator) -> String {
         let count = 1 + random.below(4)
         var parts: [String] = []
@@ -66,7 +66,7 @@ import Testing
         return parts.joined(separator: ".")
     }
 
-    /// The spelling with some of its characters as others that stand for them.
+    /// The spelling with some characters replaced by equivalents.
     private func disguised(_ text: String, _ random: inout SeededGenerator) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -81,7 +81,7 @@ import Testing
         return result + (random.below(4) == 0 ? "." : "")
     }
 
-    @Test func `Ten thousand spellings of refused addresses are read as the system reads them, and refused`() {
+    @Test func `Ten thousand spellings of refused addresses are parsed as by the system, and refused`() {
         var random = SeededGenerator(seed: 7)
         for _ in 0..<10_000 {
             let address = refusedAddress(&random)
@@ -97,13 +97,13 @@ import Testing
         }
     }
 
-    @Test func `Ten thousand texts of digits, dots and letters are no more than what the system makes of them`() {
+    @Test func `Ten thousand texts of digits, dots and letters are parsed as by the system`() {
         var random = SeededGenerator(seed: 11)
         let letters = Array("0123456789.....xXabf0077")
         for _ in 0..<10_000 {
             let text = String((0..<(1 + random.below(16))).map { _ in letters[random.below(letters.count)] })
             let own = IPAddress(anySpelling: text)
-            // "0x" alone is a number to browsers, and none to the C library.
+            // "0x" by itself is a number to browsers, but not to the C library.
             if let system = systemAddress(text) { #expect(own == IPAddress(v4: system), "\(text)") }
             for address in resolvedAddresses(text) {
                 let refusal = AddressTableTests.refusal("http://\(text)/")
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `IPv6 is read as the system reads it, and its own spelling is read again`() {
+    @Test func `IPv6 is parsed as by the system, and its own spelling is parsed again`() {
         var random = SeededGenerator(seed: 13)
         for _ in 0..<2000 {
             let high = random.below(3) == 0 ? 0 : random.next() & (random.below(2) == 0 ? .max : 0xFFFF_0000_0000_FFFF)
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `Any IPv4 address that is refused is refused in every form of IPv6 that holds one`() {
+    @Test func `A refused IPv4 address is refused in every form of IPv6 that contains it`() {
         var random = SeededGenerator(seed: 17)
         for _ in 0..<2000 {
             let inner = UInt64(refusedAddress(&random))

@@ -3,9 +3,9 @@ import Testing
 
 @testable import WebImageHTTP
 
-/// What a host may be written as, and what a policy says of it before any name service is asked.
+/// Spellings of a host, and the policy's decision before any lookup.
 @Suite struct AddressTableTests {
-    /// A spelling, and why it is refused.
+    /// A spelling, and the reason for its refusal.
     struct Row: Sendable, CustomTestStringConvertible {
         let host: String
         let kind: AddressKind
@@ -80,7 +80,7 @@ import Testing
         #expect(Self.refusal("https://\(row.host):443/?q#f") != nil)
     }
 
-    @Test func `The table is long, and knows every kind of address`() {
+    @Test func `The table is long, and has every kind of address`() {
         #expect(Self.rows.count > 100)
         #expect(Set(Self.rows.map(\.kind)) == Set(AddressKind.allCases))
         let blocks = AddressKind.blocks.flatMap { $0.1.split(separator: " ") }
@@ -97,9 +97,9 @@ import Testing
         "example.com", "EXAMPLE.COM.", "cdn-1.example.co.uk", "bücher.de", "b%C3%BCcher.de", "xn--bcher-kva.de",
         "a_b.example.org",
         "1and1.com", "0x.com", "7f.com",
-    ]) func `What is public passes`(host: String) { #expect(Self.refusal("https://\(host)/a.png") == nil) }
+    ]) func `Public addresses pass`(host: String) { #expect(Self.refusal("https://\(host)/a.png") == nil) }
 
-    @Test func `A digit of another script makes another name, not that of a rule`() throws {
+    @Test func `A digit of another script makes another name, which no rule matches`() throws {
         #expect(try SourceHost("cdn१.com").name == "xn--cdn-tph.com")
         #expect(try SourceHost("cdn１.com").name == "cdn1.com")
         var policy = SourcePolicy.untrusted
@@ -116,7 +116,9 @@ import Testing
         ("σίγμας.gr", "xn--kxaef0b5ab.gr"),
         ("ſecret.com", "secret.com"), ("ℓab.com", "lab.com"), ("ªb.com", "ab.com"), ("ﬁne.com", "fine.com"),
     ])
-    func `A name is what is looked up for it, in a URL, in a rule and for libcurl`(host: String, name: String) throws {
+    func `A name is compared in its looked-up form, in a URL, in a rule and for libcurl`(host: String, name: String)
+        throws
+    {
         try expectOneName(host, name)
     }
 
@@ -138,7 +140,7 @@ import Testing
         guard let url = URL(string: "http://\(host):8080/a.png?x#y"), host.utf8.contains(where: { $0 > 0x7F }) else {
             return
         }
-        // What a URL makes of a name by itself is what is judged then.
+        // A URL may itself convert a name, and the result is checked.
         let (judged, address) = (try SourceTarget(url.absoluteString).host, HostName.address(of: url))
         #expect(
             address.lowercased().hasPrefix("http://\(judged.name ?? "?")") && address.hasSuffix(":8080/a.png?x#y"),
@@ -165,7 +167,7 @@ import Testing
             ("a%00.com", .malformed), ("a%40b.com", .malformed), ("a%zz.com", .malformed), ("a%2", .malformed),
             ("%-1.com", .malformed),
             ("a!b.com", .malformed), ("a*b.com", .malformed), ("%FF.com", .malformed), ("a%5Cb.com", .malformed),
-            // What is no name of today, though one of 2003 perhaps, which some library would look up instead.
+            // Names invalid today, but perhaps valid in 2003, which a library might look up instead.
             ("ß\(String(repeating: "a", count: 58)).de", .malformed), ("a⑴.com", .malformed), ("🄁.com", .malformed),
             ("stra\u{200D}ße.de", .malformed), ("127.0.0․1", .malformed), ("℀.com", .malformed),
             ("localhost", .localName("localhost")), ("LOCALHOST.", .localName("localhost")),
@@ -178,7 +180,7 @@ import Testing
             ("localhost.localdomain", .localName("localhost.localdomain")), ("a.test", .localName("a.test")),
         ] as [(String, SourceRefusal)]
     )
-    func `Hosts that could be read in two ways, and names of local networks, are refused`(
+    func `Ambiguous hosts, and names of local networks, are refused`(
         host: String,
         why: SourceRefusal
     ) {
@@ -191,7 +193,7 @@ import Testing
         #expect(Self.refusal("http://\(label).\(label).\(label).\(label).\(label).com/") == .malformed)
     }
 
-    /// What the rules say of a text, whether or not it makes a `URL`.
+    /// The rules' decision about a text, whether or not it makes a `URL`.
     static func refusal(_ text: String, _ policy: SourcePolicy = .untrusted) -> SourceRefusal? {
         do throws(SourceRefusal) {
             try policy.check(text)

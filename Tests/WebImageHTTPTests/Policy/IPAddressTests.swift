@@ -17,13 +17,13 @@ import Testing
         "1.2.3.4\0", "１.2.3.4",
     ]) func `Nothing else is an address`(text: String) { #expect(IPAddress(text) == nil) }
 
-    @Test func `Bytes make an address if there are 4 or 16`() {
+    @Test func `Only 4 or 16 bytes make an address`() {
         #expect(IPAddress(bytes: [127, 0, 0, 1]) == IPAddress(v4: 0x7F00_0001))
         #expect(IPAddress(bytes: [UInt8](repeating: 0, count: 15) + [1]) == IPAddress(v6: 1))
         for count in [0, 1, 3, 5, 15, 17] { #expect(IPAddress(bytes: [UInt8](repeating: 1, count: count)) == nil) }
     }
 
-    @Test func `Prefixes of every length tell addresses apart at the right bit`() throws {
+    @Test func `Prefixes of every length distinguish addresses at the right bit`() throws {
         let v4 = IPAddress(v4: 0xAAAA_AAAA)
         for length in 0...32 {
             let network = try #require(IPNetwork("\(v4)/\(length)"))
@@ -48,7 +48,7 @@ import Testing
         ("0.0.0.0/0", "9.9.9.9", true), ("1.2.3.4", "1.2.3.4", true), ("1.2.3.4", "1.2.3.5", false),
         ("1.2.3.4/32", "1.2.3.4", true), ("fe80::/10", "febf::1", true), ("fe80::/10", "fec0::1", false),
         ("::/0", "1.2.3.4", false), ("::1/128", "::1", true), ("2001:db8::/33", "2001:db8:8000::", false),
-    ]) func `A block has the addresses that begin like it`(block: String, address: String, isIn: Bool) throws {
+    ]) func `A block contains the addresses with its prefix`(block: String, address: String, isIn: Bool) throws {
         let network = try #require(IPNetwork(block))
         let other = try #require(IPAddress(address))
         #expect(network.contains(other) == isIn)
@@ -63,14 +63,14 @@ import Testing
     @Test(arguments: [
         "::ffff:1.2.3.4", "::1.2.3.4", "::ffff:0:1.2.3.4", "64:ff9b::1.2.3.4", "2002:102:304::9",
         "2001:0:1:2:3:4:fefd:fcfb", "2a00::5efe:1.2.3.4", "2a00::200:5efe:1.2.3.4", "::5efe:1.2.3.4",
-    ]) func `The IPv4 address in one of IPv6 is found`(text: String) throws {
+    ]) func `The IPv4 address inside an IPv6 address is found`(text: String) throws {
         let address = try #require(IPAddress(text))
         #expect(address.embedded == IPAddress(v4: 0x0102_0304))
         #expect(address.isNAT64 == text.hasPrefix("64:ff9b::"))
     }
 
     @Test(arguments: ["::", "::1", "2606:4700::1111", "1.2.3.4", "64:ff9b:1::1.2.3.4", "fe80::1"])
-    func `Others hold none`(text: String) throws {
+    func `Other addresses contain none`(text: String) throws {
         let address = try #require(IPAddress(text))
         #expect(address.embedded == nil)
     }

@@ -26,8 +26,8 @@ import Testing
         ("WebP/lossy.webp", .webp),
     ]
 
-    @Test("A picture is known by its first bytes, however few come at a time", arguments: pictures)
-    func knownPictures(name: String, format: ImageFormat) throws {
+    @Test("An image is recognized by its first bytes, however few arrive at a time", arguments: pictures)
+    func knownImages(name: String, format: ImageFormat) throws {
         let bytes = [UInt8](try Fixtures.data(name))
         for count in 0..<32 { #expect(verdict(Array(bytes.prefix(count))) == .undecided) }
         #expect(verdict(Array(bytes.prefix(32))) == .picture(format))
@@ -40,7 +40,7 @@ import Testing
         "{\"secret\": \"" + String(repeating: "x", count: 40) + "\"}", "%PDF-1.7" + String(repeating: " ", count: 40),
         "#!/bin/sh\n" + String(repeating: "echo\n", count: 10), String(repeating: "\u{1}", count: 40),
         "<?xml version=\"1.0\"?><!-- svg --><html>", "<script>svg</script>",
-    ]) func `What is no picture is refused as soon as that shows`(text: String) {
+    ]) func `Data that is not an image is refused as early as possible`(text: String) {
         let answer = verdict(text)
         if text.hasPrefix("%PDF") {
             guard case .refused(let error) = answer else {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `Compressed bytes are no picture`() {
+    @Test func `Compressed bytes are not an image`() {
         #expect(isRefused(verdict(gzipOfZeros(megabytes: 1))))
     }
 
@@ -61,7 +61,7 @@ import Testing
         "<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>",
         "<?xml version=\"1.0\"?>\n<!-- > <html> -->\n<svg:svg xmlns:svg=\"x\"/>",
         "\u{FEFF} <!DOCTYPE svg [ <!ENTITY a \"<html>\"> ]><svg a=\"b>c\"/>",
-    ]) func `An SVG is known by its root element, wherever the bytes are cut`(text: String) {
+    ]) func `An SVG is recognized by its root element, for any division of the bytes`(text: String) {
         let bytes = Array(text.utf8)
         for count in 0..<bytes.count {
             let answer = verdict(Array(bytes.prefix(count)))
@@ -73,7 +73,7 @@ import Testing
         #expect(verdict(bytes) == .picture(.svg) && verdict(bytes, isWhole: true) == .picture(.svg))
     }
 
-    @Test func `A document that never comes to its root is given up after 64 KiB`() {
+    @Test func `A document without a root is refused after 64 KiB`() {
         let comment = "<!--" + String(repeating: " ", count: 60_000)
         #expect(verdict(comment) == .undecided)
         #expect(isRefused(verdict(comment + String(repeating: " ", count: 6000))))
@@ -83,7 +83,7 @@ import Testing
         #expect(isRefused(verdict("", isWhole: true)))
     }
 
-    @Test func `Of the formats only those of the list are taken`() throws {
+    @Test func `Only the listed formats are accepted`() throws {
         let jpeg = ImageSniffer(formats: [.jpeg])
         #expect(jpeg.problem(of: try Fixtures.data("JPEG/gray.jpg")) == nil)
         let png = try Fixtures.data("PNG/photo-rgb.png")
@@ -95,7 +95,7 @@ import Testing
         #expect(error.message.contains("PNG"))
     }
 
-    @Test func `A list of brands is waited for, but not for ever`() {
+    @Test func `A list of brands is waited for, but not forever`() {
         func file(_ brands: [String], size: Int) -> [UInt8] {
             let length = (0..<4).map { UInt8(truncatingIfNeeded: size >> (24 - 8 * $0)) }
             return length + Array("ftypmif1".utf8) + [0, 0, 0, 0] + brands.flatMap { Array($0.utf8) }
@@ -104,7 +104,7 @@ import Testing
         #expect(whole.count == 36)
         #expect(verdict(Array(whole.prefix(33))) == .undecided)
         #expect(verdict(whole) == .picture(.avif))
-        // One that goes on to the end of the file says no more than an endless one.
+        // A list up to the end of the file is as good as an endless one.
         let open = file(["mif1", "miaf", "miaf", "miaf", "avif"], size: 0)
         #expect(verdict(Array(open.prefix(32))) == .undecided)
         #expect(verdict(open + [UInt8](repeating: 0, count: 1100)) == .picture(.avif))
@@ -128,8 +128,10 @@ import Testing
             (["Content-Length": "0x5"], "announced length"), (["Content-Length": ""], "announced length"),
         ] as [(HTTPHeaders, String?)]
     )
-    func `A body's end is told in one way, and the body is not packed for the way`(headers: HTTPHeaders, words: String?)
-    {
+    func `A body may have one length, and no transfer compression`(
+        headers: HTTPHeaders,
+        words: String?
+    ) {
         let problem = ResponseFraming.problem(of: headers)
         #expect((problem == nil) == (words == nil))
         if let words { #expect(problem?.message.contains(words) == true && problem?.code == .transportFailed) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebImageHTTP
 
-/// The rules of a policy as a table: nothing here asks a network.
+/// The rules of a policy as a table: nothing here uses a network.
 @Suite struct SourcePolicyTests {
     static func rules(_ texts: String...) throws -> [SourceRule] { try texts.map { try #require(SourceRule($0)) } }
 
@@ -24,7 +24,7 @@ import Testing
         "javascript:1", "a.jpg",
         "", "//example.com/a", "dict://127.0.0.1:11211/", "ldap://example.com", "httpx://example.com/",
         "http+unix://x/",
-    ]) func `Only http and https are schemes of pictures`(url: String) {
+    ]) func `Only http and https are schemes of images`(url: String) {
         guard case .scheme? = refusal(.untrusted, url) else {
             Issue.record("\(url): \(String(describing: refusal(.untrusted, url)))")
             return
@@ -49,7 +49,7 @@ import Testing
             ("http://example.com?@127.0.0.1/", nil), ("HTTP://EXAMPLE.COM/@2x.png", nil),
         ] as [(String, SourceRefusal?)]
     )
-    func `A URL is read strictly, and its port is one of the list`(url: String, why: SourceRefusal?) {
+    func `A URL is parsed strictly, and its port must be listed`(url: String, why: SourceRefusal?) {
         #expect(refusal(.untrusted, url) == why)
     }
 
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `A name is judged by where it is found`() throws {
+    @Test func `A name is judged by its address`() throws {
         let policy = SourcePolicy.untrusted
         #expect(refusal(policy, "http://example.com/") == nil)
         #expect(try refusal(policy, "example.com", 80, at: "8.8.8.8") == nil)
@@ -92,7 +92,7 @@ import Testing
         #expect(try refusal(policy, "localhost", 80, at: "8.8.8.8") == .localName("localhost"))
     }
 
-    @Test func `A rule with a port lifts what is refused on that port alone`() throws {
+    @Test func `A rule with a port allows only that port`() throws {
         var policy = SourcePolicy.untrusted
         policy.allowed = try Self.rules("127.0.0.1:8080", "images.internal", "10.0.0.0/8")
         #expect(refusal(policy, "http://127.0.0.1:8080/") == nil)
@@ -101,11 +101,11 @@ import Testing
         #expect(refusal(policy, "http://127.0.0.2:8080/") == .address(IPAddress(v4: 0x7F00_0002), .loopback))
         #expect(refusal(policy, "http://8.8.8.8:8080/") == .port(8080))
         #expect(refusal(policy, "http://[::ffff:127.0.0.1]:8080/") != nil)
-        // A rule without a port is about the policy's ports.
+        // A rule without a port applies to the policy's ports.
         #expect(refusal(policy, "http://images.internal/") == nil && refusal(policy, "https://10.9.9.9/") == nil)
         #expect(refusal(policy, "http://images.internal:8080/") != nil)
         #expect(refusal(policy, "http://10.0.0.1:22/") == .address(IPAddress(v4: 0x0A00_0001), .privateUse))
-        // A name that is allowed may be anywhere; an address that is allowed may have any public name.
+        // An allowed name may have any address; an allowed address may have any public name.
         #expect(try refusal(policy, "images.internal", 80, at: "192.168.1.1") == nil)
         #expect(try refusal(policy, "cdn.example.com", 8080, at: "127.0.0.1") == nil)
         #expect(try refusal(policy, "cdn.example.com", 8080, at: "8.8.8.8") == .port(8080))
@@ -113,7 +113,7 @@ import Testing
         #expect(refusal(policy, "http://localhost:8080/") == .localName("localhost"))
     }
 
-    @Test func `What is denied is denied whatever is allowed, also inside IPv6`() throws {
+    @Test func `Denied sources stay denied whatever is allowed, also inside IPv6`() throws {
         var policy = SourcePolicy.untrusted
         policy.allowed = try Self.rules("*.example.com", "10.0.0.0/8")
         policy.denied = try Self.rules("bad.example.com", "10.1.0.0/16", "8.8.8.8:443")
@@ -129,12 +129,12 @@ import Testing
         #expect(refusal(policy, "https://[64:ff9b::8.8.8.8]/") == .denied(policy.denied[2]))
     }
 
-    @Test func `A list of what may be asked lifts nothing else`() throws {
+    @Test func `A list of allowed sources lifts no other restriction`() throws {
         var policy = SourcePolicy.untrusted
         policy.limitedTo = try Self.rules("*.example.com", "93.184.216.0/24")
         #expect(refusal(policy, "http://cdn.example.com/") == nil && refusal(policy, "http://93.184.216.34/") == nil)
         #expect(refusal(policy, "http://8.8.8.8/") == .unlisted)
-        // Where it is not known yet whether a name is at an address of the list.
+        // At a time when the address of a name is not known yet.
         #expect(refusal(policy, "http://other.org/") == nil)
         #expect(try refusal(policy, "other.org", 80, at: "93.184.216.34") == nil)
         #expect(try refusal(policy, "other.org", 80, at: "8.8.8.8") == .unlisted)
@@ -145,7 +145,7 @@ import Testing
         #expect(refusal(policy, "http://cdn.example.com/") == .unlisted)
     }
 
-    @Test func `Schemes can be taken away, and data added`() {
+    @Test func `Schemes can be removed, and data added`() {
         var policy = SourcePolicy.untrusted
         policy.schemes = [.https, .data]
         #expect(refusal(policy, "http://example.com/") == .scheme("http"))
@@ -154,7 +154,7 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func `The tighter of the policy's and the config's bounds holds`() {
+    @Test func `The tighter limits of policy and configuration hold`() {
         var config = WebImageDownloaderConfig()
         config.sourcePolicy = .untrusted
         config.maximumResponseByteCount = 1000
@@ -178,7 +178,7 @@ import Testing
         #expect(config.withinPolicy.totalTimeout == 0)
         let core = DownloaderCore(config: config, transport: FakeTransport())
         let downloader = WebImageDownloader(core: core, sharer: nil)
-        #expect(downloader.config == config, "what was set is what is read")
+        #expect(downloader.config == config, "the value read is the value set")
     }
 
     @Test func `Limits of decoding are the tighter ones`() {
@@ -195,11 +195,11 @@ import Testing
         #expect(policy.limits().maximumDecodeDuration == nil)
     }
 
-    @Test func `Policies that ask others, or for other formats, have caches of their own`() throws {
+    @Test func `Policies with different sources or formats have separate caches`() throws {
         var policy = SourcePolicy.untrusted
         #expect(policy.cacheNamespace == "untrusted" && SourcePolicy.trusted.cacheNamespace == "default")
         policy.maximumByteCount = 1
-        #expect(policy.cacheNamespace == "untrusted", "who is asked is the same")
+        #expect(policy.cacheNamespace == "untrusted", "the sources are the same")
         var names: Set<String> = ["untrusted"]
         for change in [
             { (policy: inout SourcePolicy) in policy.allowed = try Self.rules("10.0.0.1") },

@@ -17,7 +17,7 @@ import Testing
             ("[fe80::/10]:443", "[fe80::/10]:443", 443), ("bücher.de", "xn--bcher-kva.de", nil),
         ] as [(String, String, Int?)]
     )
-    func `A rule is a host, all below a domain, or a block, with a port or without`(
+    func `A rule is a host, a domain with its subdomains, or a block, with a port or without`(
         text: String,
         usual: String,
         port: Int?
@@ -45,7 +45,7 @@ import Testing
         #expect(rule.matches(name: name) == isMatch)
     }
 
-    @Test func `Blocks match addresses and nothing else does`() throws {
+    @Test func `Only addresses match blocks`() throws {
         let block = try #require(SourceRule("10.0.0.0/8"))
         #expect(block.matches(IPAddress("10.1.1.1")) && !block.matches(IPAddress("11.1.1.1")))
         #expect(!block.matches(IPAddress("::ffff:10.1.1.1")) && !block.matches(nil) && !block.matches(name: nil))

@@ -47,7 +47,7 @@ import Testing
             ("120", 120), ("4294967296", 2_147_483_648), (String(repeating: "9", count: 400), 2_147_483_648),
         ] as [(String, Double)]
     )
-    func `The time that a server asks to wait is a number, however long it is written`(text: String, seconds: Double) {
+    func `A Retry-After time is a number of any length`(text: String, seconds: Double) {
         let response = HTTPResponse(url: testURL("/"), statusCode: 503, headers: ["Retry-After": text])
         #expect(response.retryAfter(wallTime: 0) == seconds)
     }
@@ -55,19 +55,19 @@ import Testing
     @Test(arguments: [
         WebImageError.Code.timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .transportFailed,
     ])
-    func `Failures that may pass are tried again, as often as the policy says`(code: WebImageError.Code) {
+    func `Transient failures are retried, as often as the policy says`(code: WebImageError.Code) {
         #expect((1...5).map { decide(attempt: $0, WebImageError(code, "")) } == [1, 2, 4, nil, nil])
         #expect(first(WebImageError(code, ""), policy: .never) == nil)
     }
 
-    @Test func `A host that is left alone is waited for, unless that takes too long`() {
+    @Test func `A host's back-off is waited for, unless that takes too long`() {
         func unavailable(_ seconds: Double?) -> WebImageError {
             var error = WebImageError(.hostUnavailable, "")
             error.retryAfter = seconds
             return error
         }
         #expect(first(unavailable(7)) == 7)
-        #expect(first(unavailable(nil)) == 1, "nobody said for how long")
+        #expect(first(unavailable(nil)) == 1, "without a given duration")
         #expect(first(unavailable(60)) == 60 && first(unavailable(60.1)) == nil)
         var spread = DownloadRetryPolicy.exact
         spread.jitter = 1
@@ -82,11 +82,11 @@ import Testing
         .invalidDownloadResponse, .invalidDownloadContentType, .badRedirect, .fileNotFound, .fileAccessFailed,
         .invalidDownloadStatusCode,
     ])
-    func `Failures that will not pass are not`(code: WebImageError.Code) {
+    func `Permanent failures are not retried`(code: WebImageError.Code) {
         #expect(first(WebImageError(code, "")) == nil)
     }
 
-    @Test func `Statuses are tried again by the policy's set`() {
+    @Test func `Statuses are retried by the policy's set`() {
         for code in [408, 425, 429, 500, 502, 503, 504] { #expect(first(status(code)) == 1) }
         for code in [304, 400, 401, 403, 404, 410, 451, 501, 505] { #expect(first(status(code)) == nil) }
         var policy = DownloadRetryPolicy.exact
@@ -95,7 +95,7 @@ import Testing
         #expect(first(status(503), policy: policy) == nil)
     }
 
-    @Test func `A handshake that broke off may pass, a refused certificate or missing set-up does not`() {
+    @Test func `An interrupted handshake is transient, a refused certificate or a wrong configuration is not`() {
         func error(_ code: Int) -> WebImageError {
             WebImageError(
                 .secureConnectionFailed,
@@ -110,7 +110,7 @@ import Testing
         #expect(first(WebImageError(.secureConnectionFailed, "")) == 1)
     }
 
-    @Test func `Methods that change things are repeated only when the policy says so`() {
+    @Test func `Unsafe methods are repeated only if the policy says so`() {
         #expect(first(method: "HEAD") == 1)
         for method in ["POST", "PUT", "DELETE", "get", ""] { #expect(first(method: method) == nil) }
         var policy = DownloadRetryPolicy.exact
@@ -118,7 +118,7 @@ import Testing
         #expect(first(policy: policy, method: "POST") == 1)
     }
 
-    @Test func `Waits grow up to the longest one`() {
+    @Test func `Delays grow up to the maximum`() {
         var policy = DownloadRetryPolicy.exact
         policy.maximumRetryCount = 6
         policy.maximumDelay = 10
@@ -140,32 +140,32 @@ import Testing
     @Test(arguments: [
         ("0", 0.0), ("7", 7), (" 7 ", 7), ("60", 60), ("007", 7),
         ("Sun, 06 Nov 1994 08:49:47 GMT", 10), ("Sunday, 06-Nov-94 08:49:47 GMT", 10),
-        // A date that has passed.
+        // A date in the past.
         ("Sun, 06 Nov 1994 08:40:00 GMT", 0),
-        // What cannot be read is as good as nothing.
+        // An unreadable value counts as none.
         ("soon", 1), ("", 1), ("-5", 1), ("1.5", 1), ("5 minutes", 1), ("Sun, 99 Nov 1994 08:40:00 GMT", 1),
     ])
-    func `The server's wish is kept to`(value: String, seconds: Double) {
+    func `Retry-After is obeyed`(value: String, seconds: Double) {
         #expect(first(status(503), retryAfter: value) == seconds)
     }
 
     @Test(arguments: ["61", "99999999999999999999999999", "Sun, 06 Nov 1994 09:49:37 GMT"])
-    func `A server that asks for too long is not waited for`(value: String) {
+    func `A Retry-After that is too long is not waited for`(value: String) {
         #expect(first(status(503), retryAfter: value) == nil)
     }
 
-    @Test func `What spreads the clients comes on top of the server's wish`() {
+    @Test func `Jitter is added to Retry-After`() {
         var policy = DownloadRetryPolicy.exact
         policy.jitter = 1
         #expect(first(status(503), policy: policy, retryAfter: "5", random: 0.5) == 5.5)
         #expect(first(status(503), policy: policy, retryAfter: "5", random: 0) == 5)
     }
 
-    @Test func `A server's wish in an answer that was fine means nothing`() {
+    @Test func `Retry-After of a successful response has no effect`() {
         #expect(first(retryAfter: "7") == 1)
     }
 
-    @Test func `Senseless policies wait a sensible time`() {
+    @Test func `Absurd policies have sensible delays`() {
         for value in [-1, .nan, -.infinity] as [Double] {
             var policy = DownloadRetryPolicy.exact
             policy.baseDelay = value

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WebImageLoading
 
-/// What the encoders of animations write is read back by our decoders, which are tested against other programs.
+/// Encoded animations are read back by our decoders, which are tested against other programs.
 @Suite(.tags(.addressSanitizer)) struct AnimationEncodingTests {
     private let manager = ImageCodersManager()
     static let formats: [ImageFormat] = [.gif, .png, .webp]
@@ -32,7 +32,7 @@ import WebImageLoading
         return try manager.animation(of: data, options: ImageDecodeOptions())
     }
 
-    /// Frames of one colour each, and what is asked of them.
+    /// Frames of one colour each, and their expected values.
     static func colors(_ durations: [Double], loops: Int = 0, size: Int = 4) throws -> ImageFrameSequence {
         let frames = try durations.enumerated().map { index, duration in
             let shade = UInt8(truncatingIfNeeded: index * 40)
@@ -45,11 +45,11 @@ import WebImageLoading
     }
 
     @Test(arguments: formats, sources)
-    func `Every frame of every animation comes back, and its time and the loops with it`(
+    func `Every frame of every animation is read back, with its duration and the loop count`(
         format: ImageFormat,
         name: String
     ) throws {
-        // Soft edges are not for GIF.
+        // GIF has no soft edges.
         guard format != .gif || !(name.contains("soft") || name.contains("lossy-alpha")) else { return }
         let original = try source(name)
         let copy = try reopen(try encode(original, format), format)
@@ -67,7 +67,7 @@ import WebImageLoading
     }
 
     @Test(arguments: sources)
-    func `Lossy animations are near the original in every frame`(name: String) throws {
+    func `Every frame of a lossy animation is close to the original`(name: String) throws {
         let original = try source(name)
         let copy = try reopen(
             try encode(original, .webp) {
@@ -80,7 +80,7 @@ import WebImageLoading
         for index in 0..<original.frameCount {
             let (found, wanted) = (try copy.frame(at: index).bitmap, try original.frame(at: index).bitmap)
             #expect(alphas(found) == alphas(wanted), "alpha is kept without loss")
-            // Blocks and dots of random colours are the worst there is for chroma of half the resolution.
+            // Blocks and dots of random colours are the worst case for chroma subsampling.
             #expect(difference(found, wanted) < (name.contains("noise") ? 45 : 30), "frame \(index)")
         }
     }
@@ -102,7 +102,7 @@ import WebImageLoading
     }
 
     @Test(arguments: formats)
-    func `Frames that change nothing are kept, each with its time`(format: ImageFormat) throws {
+    func `Frames that change nothing are kept with their durations`(format: ImageFormat) throws {
         let image = Image(bitmap: try .make(5, 3) { x, y in [UInt8(x * 20), UInt8(y * 50), 7, 255] })
         let clear = Image(bitmap: try .make(5, 3) { _, _ in [0, 0, 0, 0] })
         for frame in [image, clear] {
@@ -117,8 +117,8 @@ import WebImageLoading
     }
 
     @Test(arguments: formats)
-    func `Pixels that come and go do so in every frame`(format: ImageFormat) throws {
-        // A dot that moves over nothing, and one that appears in a hole of what stays.
+    func `Pixels that appear and disappear do so in every frame`(format: ImageFormat) throws {
+        // A dot that moves over transparency, and one that appears in a hole of static content.
         var generator = SeededGenerator(seed: 5)
         for _ in 0..<12 {
             let frames = try (0..<6).map { _ in
@@ -135,14 +135,14 @@ import WebImageLoading
     }
 
     @Test(arguments: formats, [0, 1, 2, 7, 65_535])
-    func `The number of loops is kept, or another is written`(format: ImageFormat, loops: Int) throws {
+    func `The loop count is kept or overridden`(format: ImageFormat, loops: Int) throws {
         let animation = try Self.colors([0.1, 0.1], loops: loops)
         #expect(try reopen(encode(animation, format), format).loopCount == loops)
         #expect(try reopen(encode(animation, format) { $0.loopCount = 3 }, format).loopCount == 3)
         #expect(try reopen(encode(animation, format) { $0.loopCount = -4 }, format).loopCount == 0)
     }
 
-    @Test func `Loops that a format cannot count become its highest number`() throws {
+    @Test func `Loop counts that a format cannot store become its highest number`() throws {
         let animation = try Self.colors([0.1, 0.1], loops: Int.max)
         #expect(try reopen(encode(animation, .gif), .gif).loopCount == 65_535)
         #expect(try reopen(encode(animation, .webp), .webp).loopCount == 65_535)
@@ -150,7 +150,7 @@ import WebImageLoading
     }
 
     @Test(arguments: formats)
-    func `Each frame begins within a tick of when it should`(format: ImageFormat) throws {
+    func `Each frame begins within a tick of its time`(format: ImageFormat) throws {
         let tick = format == .gif ? 0.01 : 0.001
         var generator = SeededGenerator(seed: 9)
         let durations = (0..<300).map { _ in Double.random(in: 0.02...0.09, using: &generator) }
@@ -164,13 +164,13 @@ import WebImageLoading
     }
 
     @Test(arguments: formats)
-    func `Times that no program shows become those that all show`(format: ImageFormat) throws {
+    func `Durations that no program shows become the shortest that all show`(format: ImageFormat) throws {
         let copy = try reopen(encode(Self.colors([0, -1, .nan, .infinity, 0.01, 0.02]), format), format)
         #expect((0..<6).map { copy.duration(at: $0) } == [0.1, 0.1, 0.1, 0.1, 0.1, 0.02])
     }
 
     @Test(arguments: formats)
-    func `One frame, and the first alone, are still pictures`(format: ImageFormat) throws {
+    func `An animation of one frame, and the first frame only, are still images`(format: ImageFormat) throws {
         let animation = try Self.colors([0.1, 0.2], loops: 3)
         let single = try Self.colors([0.1])
         for data in [try encode(animation, format) { $0.encodeFirstFrameOnly = true }, try encode(single, format)] {
@@ -183,7 +183,7 @@ import WebImageLoading
     }
 
     @Test(arguments: formats)
-    func `A longest size holds for every frame`(format: ImageFormat) throws {
+    func `A maximum size holds for every frame`(format: ImageFormat) throws {
         let copy = try reopen(
             encode(source("pillow.gif"), format) { $0.maxPixelSize = ImageSize(width: 24, height: 24) },
             format
@@ -195,7 +195,7 @@ import WebImageLoading
     }
 
     @Test(arguments: formats)
-    func `Frames of different sizes are refused, and so is what fails in the middle`(format: ImageFormat) throws {
+    func `Frames of different sizes are refused, and so is a failure in the middle`(format: ImageFormat) throws {
         let frames = [ImageFrame(image: Image.tiny(), duration: 0.1)] + (try Self.colors([0.1]).frames)
         let error = #expect(throws: WebImageError.self) {
             try encode(#require(ImageFrameSequence(frames: frames)), format)
@@ -205,7 +205,7 @@ import WebImageLoading
         #expect(failing?.code == .badImageData)
     }
 
-    @Test func `An animation of no frames does not exist`() {
+    @Test func `An animation cannot have zero frames`() {
         #expect(ImageFrameSequence(frames: []) == nil)
     }
 
@@ -218,7 +218,7 @@ import WebImageLoading
         #expect(try AnimatedImage(provider: sequence).frameCount == 2)
     }
 
-    @Test func `A format without animations takes the first frame only when told to`() throws {
+    @Test func `A format without animations takes the first frame only on request`() throws {
         let animation = try Self.colors([0.1, 0.1])
         let error = #expect(throws: WebImageError.self) { try encode(animation, .jpeg) }
         #expect(error?.code == .unsupportedFormat)
@@ -237,11 +237,11 @@ import WebImageLoading
         let animation = CountingAnimation(count: 500)
         let data = try encode(animation, format)
         #expect(try manager.properties(of: data, limits: ImageLimits()).frameCount == 500)
-        // The one that is drawn, the one before it, and in GIF the one after it.
+        // The current frame, the one before it, and in GIF the one after it.
         #expect(animation.mostAlive <= 3, "\(animation.mostAlive) frames at a time")
     }
 
-    @Test func `An animation of no format is written as WebP, and where nothing writes that as GIF`() async throws {
+    @Test func `An animation without a format is written as WebP, or as GIF without a WebP encoder`() async throws {
         let frames = try Self.colors([0.1, 0.2])
         let animation = try AnimatedImage(provider: frames)
         let image = animation.image.with(animation: animation)
@@ -267,7 +267,7 @@ import WebImageLoading
         }
     }
 
-    @Test func `An image that moves is encoded with its frames`() async throws {
+    @Test func `An animated image is encoded with its frames`() async throws {
         let image = try await Image.decode(Fixtures.data("Animation/pillow.gif"))
         for format in Self.formats + [.undefined] {
             let data = try await image.encoded(as: format)
@@ -287,7 +287,7 @@ import WebImageLoading
     }
 }
 
-/// Frames that are made when they are asked for, and counted while they are alive.
+/// Frames that are generated on request, and counted while they exist.
 private final class CountingAnimation: AnimatedImageProvider {
     private struct Count {
         var alive = 0

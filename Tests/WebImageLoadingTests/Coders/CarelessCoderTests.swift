@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WebImageLoading
 
-/// Makes pictures as asked, and says nothing of what it has done; bytes are the letter "P", width, height and frames.
+/// Generates images as requested without reporting what it did. Bytes are the letter "P", width, height and frames.
 private final class CarelessCoder: ImageCoder {
     let tellsSize: Bool
     init(tellsSize: Bool) { self.tellsSize = tellsSize }
@@ -57,7 +57,7 @@ private final class CarelessCoder: ImageCoder {
     }
 
     @Test(arguments: [false, true])
-    func `A thumbnail of a coder that does not say so lies under no other key than its own`(tellsSize: Bool)
+    func `A thumbnail that its coder does not report as one is cached only under the thumbnail's key`(tellsSize: Bool)
         async throws
     {
         let result = try await result(CarelessCoder(tellsSize: tellsSize)) {
@@ -70,7 +70,7 @@ private final class CarelessCoder: ImageCoder {
         #expect(result.image.decodeOptions?.thumbnailPixelSize == ImageSize(width: 2, height: 1))
     }
 
-    @Test func `A picture that fits is none`() async throws {
+    @Test func `An image that already fits is not a thumbnail`() async throws {
         let result = try await result(CarelessCoder(tellsSize: true)) {
             $0.thumbnailPixelSize = ImageSize(width: 100, height: 100)
         }
@@ -78,7 +78,7 @@ private final class CarelessCoder: ImageCoder {
         #expect(result.data == Data(Self.picture.utf8))
     }
 
-    @Test func `One that a byte limit made smaller does not serve a load without it`() async throws {
+    @Test func `An image scaled down by a byte limit does not serve a load without it`() async throws {
         let coder = CarelessCoder(tellsSize: true)
         let small = try await result(coder) { $0.scaleDownLimitBytes = 10 }
         #expect(small.image.pixelWidth == 1 && small.image.metadata.scaleDownLimitBytes == 10)
@@ -99,7 +99,7 @@ private final class CarelessCoder: ImageCoder {
         #expect(!first.metadata.isAnimated && first.metadata.isFirstFrame)
     }
 
-    @Test func `What a coder says is left as it is`() async throws {
+    @Test func `Metadata set by a coder is kept`() async throws {
         let data = try Fixtures.data("JPEG/baseline-420.jpg")
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = ImageSize(width: 16, height: 16)

@@ -18,7 +18,7 @@ private enum Palette: OptionKey { static let defaultValue = 256 }
         }
     }
 
-    @Test func `Options for coders of one's own reach them, and tell loads apart`() async throws {
+    @Test func `Coder options reach custom coders, and loads with different ones are not shared`() async throws {
         let harness = ManagerHarness()
         let outcomes = [16, 16, 256].map { harness.start(context: context(harness, palette: $0)).outcome }
         await harness.loader.waitForLoads(1)[0].succeed()

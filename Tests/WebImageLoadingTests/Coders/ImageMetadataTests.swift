@@ -6,7 +6,7 @@ import Testing
 @testable import WebImageCache
 @testable import WebImageLoading
 
-/// Makes another picture, of a size of its own, and says nothing about it but what the test gives.
+/// Makes an image of its own size, with only the metadata that the test gives.
 private struct Stamp: ImageTransformer {
     let transformerKey = "stamp"
     var preservesImageMetadata = true
@@ -48,7 +48,7 @@ private struct Stamp: ImageTransformer {
     }
 
     @Test(arguments: [false, true])
-    func `What a transformer makes keeps what belongs to the picture, if it says so`(inChain: Bool) async throws {
+    func `A transformed image keeps the original's metadata, if the transformer says so`(inChain: Bool) async throws {
         let image = try picture()
         func result(_ stamp: Stamp) throws -> Image {
             if inChain { return try PipelineTransformer([stamp]).transform(image) }
@@ -61,14 +61,14 @@ private struct Stamp: ImageTransformer {
         #expect(kept.pixelWidth == 1 && kept.scale == 2 && kept.memoryCost == kept.bitmap.bytesPerRow)
         #expect(kept.format == .webp && kept.metadata.colorProfile == "a profile" && kept.metadata.isThumbnail)
         #expect(kept.decodeOptions == image.decodeOptions && kept.extendedData == Data([1, 2]))
-        #expect(try result(Stamp(extendedData: Data([3]))).extendedData == Data([3]), "its own comes first")
+        #expect(try result(Stamp(extendedData: Data([3]))).extendedData == Data([3]), "its own value has precedence")
         let plain = try result(Stamp(preservesImageMetadata: false))
         #expect(plain.format == .undefined && plain.metadata.colorProfile == nil && !plain.metadata.isThumbnail)
         #expect(plain.decodeOptions == nil && plain.extendedData == nil)
         #expect(try result(Stamp(preservesImageMetadata: false, extendedData: Data([3]))).extendedData == Data([3]))
     }
 
-    @Test func `An image costs the bytes of its rows, or what it was given`() async throws {
+    @Test func `An image's cost is the bytes of its rows, or the given number`() async throws {
         let bitmap = try Bitmap.allocate(width: 5, height: 3, pixelFormat: .rgb8)
         let image = Image(bitmap: bitmap)
         #expect(image.memoryCost == bitmap.bytesPerRow * 3)
@@ -80,12 +80,12 @@ private struct Stamp: ImageTransformer {
         let cache = ImageCache(directory: directory.path)
         await cache.store(dear, forKey: "dear", to: .memory)
         #expect((cache.memoryCache as? MemoryCache)?.totalCost == 1_000)
-        // What waits to be encoded holds its pixels, whatever it counts as elsewhere.
+        // An image waiting to be encoded retains its pixels, whatever its cost elsewhere.
         let waiting = PendingImage(image: image.with(memoryCost: 0), options: ImageEncodeOptions(), coder: FakeCoder())
         #expect(DiskWork.Picture.image(waiting).cost == bitmap.bytesPerRow * 3)
     }
 
-    @Test func `Built-in coders bring everything into the range of sRGB`() async throws {
+    @Test func `Built-in coders convert everything to the range of sRGB`() async throws {
         var options = ImageDecodeOptions()
         options.decodeToHDR = true
         for name in ["JPEG/baseline-420.jpg", "GIF/photo.gif", "GIF/animated.gif", "WebP/animated.webp"] {
@@ -95,7 +95,7 @@ private struct Stamp: ImageTransformer {
         var metadata = ImageMetadata()
         metadata.isHighDynamicRange = true
         let image = Image(bitmap: try Bitmap.allocate(width: 1, height: 1, pixelFormat: .rgb8), metadata: metadata)
-        #expect(image.with(scale: 2).metadata.isHighDynamicRange, "a coder of one's own may say so")
+        #expect(image.with(scale: 2).metadata.isHighDynamicRange, "a custom coder may say so")
     }
 
     @Test func `An image is encoded and decoded again by the shared coders`() async throws {
@@ -107,7 +107,7 @@ private struct Stamp: ImageTransformer {
             #expect(copy.bitmap.premultipliedRGBA(x: x, y: y) == original.bitmap.premultipliedRGBA(x: x, y: y))
         }
         #expect(ImageFormat(detecting: try await original.encoded()) == .jpeg && !copy.hasAlpha)
-        #expect(ImageFormat(detecting: try await copy.encoded()) == .png, "as what it was, unless told otherwise")
+        #expect(ImageFormat(detecting: try await copy.encoded()) == .png, "in its own format, unless told otherwise")
         let made = Image(bitmap: copy.bitmap)
         #expect(ImageFormat(detecting: try await made.encoded()) == .jpeg, "of no format, and without alpha")
         let gif = try await Image.decode(try Fixtures.data("GIF/transparent.gif"))

@@ -17,7 +17,7 @@ import WebImageLoading
         return context
     }
 
-    @Test func `A picture that a byte limit made smaller does not serve a load without it`() async throws {
+    @Test func `An image scaled down by a byte limit does not serve a load without it`() async throws {
         let harness = try harness()
         let url = harness.server.url("/a.jpg")
         let small = try await harness.manager.result(with: url, context: limited(1_000))
@@ -27,11 +27,12 @@ import WebImageLoading
         let whole = try await harness.manager.image(with: url)
         #expect(whole.pixelWidth == 61 && whole.pixelHeight == 45)
         let again = try await harness.manager.result(with: url, context: limited(1_000))
-        #expect(again.cacheType == .memory && again.image === whole, "the whole picture serves every load")
+        #expect(again.cacheType == .memory && again.image === whole, "the whole image serves every load")
         #expect(harness.server.requestCount() == 1)
     }
 
-    @Test func `The option is a limit of 60 MiB on decoding, and the context's own limit goes before it`() async throws
+    @Test func `scaleDownLargeImages sets a decode limit of 60 MiB, and the context's own limit overrides it`()
+        async throws
     {
         let limit = 60 << 20
         #expect(ImageDecodeOptions.defaultScaleDownLimitBytes == limit)
@@ -44,7 +45,7 @@ import WebImageLoading
             _ = try await load.outcome.image()
             #expect(harness.coder.decodes.last?.scaleDownLimitBytes == expected)
         }
-        // What decoders make of it.
+        // The decoders' result.
         var options = ImageDecodeOptions()
         options.scaleDownLimitBytes = limit
         let big = ImageProperties(format: .png, width: 8_000, height: 4_000)
@@ -53,7 +54,7 @@ import WebImageLoading
         #expect(bytes <= limit && bytes > limit * 99 / 100 && !plan.isThumbnail)
     }
 
-    @Test func `What the option stands for is set for the whole program, and less than a pixel is ignored`()
+    @Test func `The option's limit can be set for the process, and less than a pixel is ignored`()
         async
     {
         await #expect(processExitsWith: .success) {
@@ -69,7 +70,7 @@ import WebImageLoading
         }
     }
 
-    @Test func `A transformed picture of fewer bytes is not written to disk under the key of the whole one's`()
+    @Test func `A transformed image scaled down by a byte limit is not written to disk under the full-size key`()
         async throws
     {
         let harness = try harness()

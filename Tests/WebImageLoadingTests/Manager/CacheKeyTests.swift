@@ -15,7 +15,7 @@ import Testing
         ("https://example.com/staticmap?center=48.8566,2.3522", "bef9e44ad3fe1efa200d3d13c6fbc1ef"),
         (String(repeating: "a", count: 300), "4e5475d125a33c6190718e75adc1b704"),
     ])
-    func `A name is the MD5 of the key and its extension`(key: String, name: String) {
+    func `A file name is the MD5 of the key and its extension`(key: String, name: String) {
         #expect(CacheFileName(key: key).string == name)
     }
 
@@ -40,7 +40,7 @@ import Testing
         "file:///x/y%20z.png", "http://h/%C3%A9.jp%C3%A9", "http://h/a.jpg#f.x", "http://h.com", "http://h/%E4.j%E4",
         "data:image/png;base64,AA.BB", "http://h/a.jpg;v=1", "http://user@h/a.gif", "https://h:8080/p/q.webp?w=1#z",
     ])
-    func `It is what Foundation's URL says`(key: String) {
+    func `The extension equals that of Foundation's URL`(key: String) {
         #expect(KeyParts(key).pathExtension == URL(string: key)?.pathExtension)
     }
 
@@ -68,7 +68,7 @@ import Testing
         ("0123456789abcdef0123456789abcde", false), ("0123456789abcdef0123456789abcdeff", false),
         ("CACHEDIR.TAG", false), (".webimage-1.tmp", false), ("", false),
     ])
-    func `Names of entries are told from other names`(name: String, isEntry: Bool) {
+    func `Names of entries differ from other names`(name: String, isEntry: Bool) {
         #expect(CacheFileName.isEntryName(name.utf8) == isEntry)
         #expect(CacheFileName.isEntryName(name.utf8) == isEntry)
     }
@@ -91,7 +91,8 @@ import Testing
         ("http://h/é.jpg", "T", "http://h/é-T.jpg"),
         ("key", "T", "key-T"), ("http://h/.jpg", "T", "http://h/.jpg-T"),
     ])
-    func `A transformer's key goes in front of the path extension`(key: String, transformer: String, expected: String) {
+    func `A transformer's key is inserted before the path extension`(key: String, transformer: String, expected: String)
+    {
         #expect(CacheKeys.transformed(key, by: transformer) == expected)
     }
 
@@ -99,7 +100,7 @@ import Testing
         #expect(CacheKeys.transformed("a.jpg?x=1", by: "T") != CacheKeys.transformed("a.jpg?x=2", by: "T"))
     }
 
-    @Test func `A thumbnail's key names size and aspect`() {
+    @Test func `A thumbnail's key contains size and aspect`() {
         let size = ImageSize(width: 100, height: 100)
         #expect(
             CacheKeys.thumbnail("http://h/a.jpg?x=1", size: size, preserveAspectRatio: true)
@@ -136,7 +137,7 @@ import Testing
         #expect(FixedDecimal.string(value) == text)
     }
 
-    @Test func `A number beyond every size does not trap`() {
+    @Test func `A number of any size does not trap`() {
         #expect(FixedDecimal.string(1e300) == "1e+300")
         #expect(FixedDecimal.string(0x1p63) == "9.223372036854776e+18")
     }
@@ -146,7 +147,7 @@ import Testing
         ("https://h/a%403x.png", 3), ("file:///a%402x.png", 1), ("@2x.png", 1), ("a@4x.png", 1), ("http://h/a@2x/b", 1),
         ("a@3x.@2x.png", 2), ("", 1), ("http://h/a.png", 1),
     ])
-    func `The scale factor is told by the key`(key: String, factor: Double) {
+    func `The scale factor is read from the key`(key: String, factor: Double) {
         #expect(ImageScaleFactor.forKey(key) == factor)
     }
 }

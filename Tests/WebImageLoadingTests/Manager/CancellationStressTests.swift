@@ -7,7 +7,7 @@ import Testing
 @testable import WebImageLoading
 
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(5))) struct CancellationStressTests {
-    @Test func `A cancel at the moment the work is begun never leaves it running`() async {
+    @Test func `Cancelling while the work starts never leaves it running`() async {
         let harness = ManagerHarness()
         let manager = harness.manager
         let isOver = Lock(false)
@@ -25,7 +25,7 @@ import Testing
         #expect(running.isEmpty)
     }
 
-    @Test func `A cancel at the moment a prefetch to disk begins its download never leaves it running`() async {
+    @Test func `Cancelling while a prefetch to disk starts its download never leaves it running`() async {
         let harness = ManagerHarness()
         let prefetcher = WebImagePrefetcher(manager: harness.manager)
         let isOver = Lock(false)

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `What a load makes in the call is not stored when it is cancelled meanwhile`() async {
+    @Test func `An image made synchronously by a load is not stored when it is cancelled meanwhile`() async {
         let harness = ManagerHarness()
         harness.cache.edit { $0.disk[harness.url.absoluteString] = CachedImageData(data: Data("picture".utf8)) }
         let transformer = CancellingTransformer(manager: harness.manager)
@@ -29,7 +29,7 @@ import Testing
         #expect(harness.cache.memoryKeys.isEmpty && harness.cache.diskKeys.isEmpty)
     }
 
-    @Test func `A load that is cancelled while its work is begun tells no more of its progress`() {
+    @Test func `A load cancelled while its work starts reports no more progress`() {
         let parts = Lock<(manager: WebImageManager, loader: FakeLoader)?>(nil)
         let loader = FakeLoader { _ in
             let parts = parts.withLock { $0 }
@@ -52,7 +52,7 @@ import Testing
         #expect(manager.pipeline.runningCount == 0 && manager.pipeline.waitingCount == 0)
     }
 
-    @Test func `Loads of bytes and prefetches to disk are cancelled with all others`() async {
+    @Test func `Cancelling all includes loads of bytes and prefetches to disk`() async {
         let harness = ManagerHarness()
         let prefetcher = WebImagePrefetcher(manager: harness.manager)
         let (url, other, context) = (harness.url, URL(string: "http://host/other")!, harness.context())
@@ -79,7 +79,7 @@ import Testing
         #expect(order.withLock { $0 } == Array((0..<40).reversed()))
     }
 
-    @Test func `Cancel delivers the cancellation at once, once, and stops the download`() async throws {
+    @Test func `Cancelling completes once, at once, and stops the download`() async throws {
         let harness = ManagerHarness()
         let (operation, outcome) = harness.start()
         let load = await harness.loader.waitForLoads(1)[0]
@@ -93,7 +93,7 @@ import Testing
         #expect(!harness.manager.isRunning)
     }
 
-    @Test func `A cancelled load of two leaves the other running`() async throws {
+    @Test func `Cancelling one of two loads leaves the other running`() async throws {
         let harness = ManagerHarness()
         let first = harness.start()
         let second = harness.start()
@@ -114,7 +114,7 @@ import Testing
         _ = try await again.image()
     }
 
-    @Test func `Cancel after the end does nothing`() async throws {
+    @Test func `Cancelling after the end does nothing`() async throws {
         let harness = ManagerHarness.answering()
         let (operation, outcome) = harness.start()
         _ = try await outcome.image()
@@ -142,7 +142,7 @@ import Testing
         #expect(load.isCancelled)
     }
 
-    @Test func `A task that is cancelled before it starts gets the cancellation`() async throws {
+    @Test func `A task cancelled before it starts throws the cancellation`() async throws {
         let harness = ManagerHarness()
         let context = harness.context()
         let gate = EventCounter()
@@ -165,7 +165,7 @@ import Testing
         #expect(load.isCancelled)
     }
 
-    @Test func `Priority follows the most urgent caller while the load runs`() async {
+    @Test func `Priority is that of the most urgent caller while the load runs`() async {
         let harness = ManagerHarness()
         let low = harness.start(options: .lowPriority)
         let load = await harness.loader.waitForLoads(1)[0]
@@ -221,7 +221,7 @@ import Testing
     }
 }
 
-/// A loader that answers on threads, and counts.
+/// A loader that responds on other threads, and counts.
 private final class ThreadedLoader: ImageLoading {
     private final class Operation: ImageLoaderOperation {
         let completion: Lock<(@Sendable (Result<LoadedImageData, WebImageError>) -> Void)?>

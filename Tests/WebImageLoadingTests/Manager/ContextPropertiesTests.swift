@@ -30,7 +30,7 @@ private final class Observer: WebImageLoadObserver {
         #expect(!context.hasRareProperties)
     }
 
-    @Test func `Each rare property is kept, and gone when it is taken back`() {
+    @Test func `Each rare property is stored, and removed when reset`() {
         func check<Value>(
             _ path: WritableKeyPath<WebImageContext, Value>,
             _ value: Value,
@@ -64,7 +64,7 @@ private final class Observer: WebImageLoadObserver {
         check(\.observer, observer) { $0 === observer }
     }
 
-    @Test func `Values of one's own are kept by their keys`() {
+    @Test func `Custom values are stored by their keys`() {
         var context = WebImageContext()
         #expect(context[Tag.self] == 7 && context[OtherTag.self].isEmpty)
         context[Tag.self] = nil
@@ -72,7 +72,7 @@ private final class Observer: WebImageLoadObserver {
         #expect(context[Tag.self] == nil && context[OtherTag.self] == "mine")
     }
 
-    @Test func `A change of a copy leaves the other as it was`() {
+    @Test func `Changing a copy does not change the original`() {
         var context = WebImageContext()
         context.additionalHeaders["A"] = "1"
         var copy = context
@@ -82,7 +82,7 @@ private final class Observer: WebImageLoadObserver {
         #expect(copy.additionalHeaders["A"] == "2")
     }
 
-    @Test func `A loader gets of a context its hooks and the retry policy alone`() throws {
+    @Test func `A loader gets only the hooks and the retry policy of a context`() throws {
         var context = WebImageContext()
         context.observer = Observer()
         context.cacheSerializer = CacheSerializer { _, _, _ in nil }
@@ -98,7 +98,7 @@ private final class Observer: WebImageLoadObserver {
         #expect(reduced.imageCache == nil && reduced.callbackQueue == nil)
     }
 
-    @Test func `Hint and dynamic range of the context win over those of its decode options`() {
+    @Test func `Hint and dynamic range of the context override those of its decode options`() {
         var base = ImageDecodeOptions()
         base.formatHint = .svg
         base.decodeToHDR = true

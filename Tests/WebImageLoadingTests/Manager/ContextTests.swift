@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageLoading
 
-/// Calls something when the last one who owns it lets go.
+/// Calls a closure when it is released.
 private final class Farewell: Sendable {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -15,7 +15,7 @@ private final class Farewell: Sendable {
 
 @Suite(.tags(.threadSanitizer)) struct ContextTests {
     @Test(.timeLimit(.minutes(1)))
-    func `What a progress closure owns may use the manager when it goes`() async throws {
+    func `A progress closure's captures may use the manager in deinit`() async throws {
         let harness = ManagerHarness()
         let gone = EventCounter()
         let pipeline = harness.manager.pipeline
@@ -45,14 +45,14 @@ private final class Farewell: Sendable {
         #expect(harness.cache.diskKeys.contains(other.absoluteString))
     }
 
-    @Test func `A cached entry that is no picture does not condemn its URL`() async throws {
+    @Test func `A cached entry that is not an image does not block its URL`() async throws {
         let harness = ManagerHarness.answering()
         harness.cache.edit { $0.disk[harness.url.absoluteString] = CachedImageData(data: Data("bad".utf8)) }
         #expect(await harness.start(options: .fromCacheOnly).outcome.error()?.code == .badImageData)
         _ = try await harness.start().outcome.image()
     }
 
-    @Test func `A chain of nothing has the original's key`() {
+    @Test func `An empty chain has the original's key`() {
         let manager = ManagerHarness.answering().manager
         let url = URL(string: "http://host/a.png")!
         var context = WebImageContext()
@@ -68,7 +68,7 @@ private final class Farewell: Sendable {
         #expect(manager.cacheKey(for: url, context: context).isEmpty)
     }
 
-    @Test func `A string is loaded; one that is no URL is an error that says which`() async throws {
+    @Test func `A string is loaded, and an error names a string that is not a URL`() async throws {
         let harness = ManagerHarness.answering()
         let good = Outcome()
         harness.manager.loadImage(with: "http://host/ä b.png", context: harness.context()) { good.record($0) }
@@ -78,7 +78,7 @@ private final class Farewell: Sendable {
         #expect(await empty.error()?.code == .invalidURL)
     }
 
-    @Test func `The scale of the context is the image's; one below 1 is ignored`() async throws {
+    @Test func `The scale of the context is the image's, and one below 1 is ignored`() async throws {
         let harness = ManagerHarness.answering()
         let twice = harness.context { $0.imageScaleFactor = 2 }
         #expect(try await harness.start(context: twice).outcome.image().scale == 2)
@@ -87,7 +87,7 @@ private final class Farewell: Sendable {
         #expect(try await harness.start(url, context: ignored).outcome.image().scale == 3)
     }
 
-    @Test func `Loads with other scales find the same pixels, at their scale`() async throws {
+    @Test func `Loads with other scales share the pixels, each at its scale`() async throws {
         let harness = ManagerHarness.answering()
         let twice = harness.context { $0.imageScaleFactor = 2 }
         let first = try await harness.start(context: twice).outcome.image()
@@ -97,7 +97,7 @@ private final class Farewell: Sendable {
         #expect(try await harness.start(context: twice).outcome.image() === first)
     }
 
-    @Test func `A transformed image of another scale lies under another key`() async throws {
+    @Test func `A transformed image of another scale is cached under another key`() async throws {
         let harness = ManagerHarness.answering()
         func context(_ scale: Double?) -> WebImageContext {
             harness.context {
@@ -113,7 +113,7 @@ private final class Farewell: Sendable {
         #expect(key.contains("-Scale(2.000000)"))
     }
 
-    @Test func `Query types say where to look`() async throws {
+    @Test func `Query types select the cache levels`() async throws {
         let harness = ManagerHarness.answering()
         _ = try await harness.start(options: .waitStoreCache).outcome.image()
         for (type, found) in [
@@ -124,7 +124,7 @@ private final class Farewell: Sendable {
         }
     }
 
-    @Test func `Every load leaves the list of running ones when all are cancelled from another thread`() async {
+    @Test func `All loads leave the list of running ones when another thread cancels all`() async {
         let harness = ManagerHarness()
         let manager = harness.manager
         let stop = Lock(false)
@@ -140,7 +140,7 @@ private final class Farewell: Sendable {
         #expect(!manager.isRunning)
     }
 
-    @Test func `The bytes of a URL come from disk, else from the loader, and are not stored`() async throws {
+    @Test func `The bytes of a URL are read from disk or loaded, and are not stored`() async throws {
         let harness = ManagerHarness.answering("new")
         let context = harness.context()
         #expect(try await harness.manager.data(with: harness.url, context: context) == Data("new".utf8))

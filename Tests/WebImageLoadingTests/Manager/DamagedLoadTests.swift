@@ -6,7 +6,7 @@ import Testing
 @testable import WebImageIsolation
 @testable import WebImageLoading
 
-/// Loads of pictures that are damaged, with files and a real cache.
+/// Loads of damaged images, with files and a real cache.
 @Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct DamagedLoadTests {
     private struct Harness {
         let directory = TemporaryDirectory()
@@ -35,7 +35,7 @@ import Testing
         context.decodeOptions = options
     }
 
-    @Test func `What is damaged is kept, and says so wherever it comes from`() async throws {
+    @Test func `A damaged image is cached, and marked as damaged wherever it is loaded from`() async throws {
         let harness = Harness("JPEG/damaged-codes.jpg")
         #expect(try await harness.result().image.metadata.isDamaged)
         let hit = try await harness.result()
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `Where damage is refused it is an error, also if the picture is in memory or on disk`() async throws {
+    @Test func `If damage is refused it is an error, also for an image in memory or on disk`() async throws {
         let harness = Harness("JPEG/damaged-codes.jpg")
         let error = await #expect(throws: WebImageError.self) { try await harness.result(Self.strict) }
         #expect(error?.code == .badImageData)
@@ -62,12 +62,12 @@ import Testing
         #expect(second?.code == .badImageData)
     }
 
-    @Test func `A worker tells of damage`() throws {
+    @Test func `A worker reports damage`() throws {
         let image = try JPEGCoder().decode(Fixtures.data("JPEG/damaged-codes.jpg"), options: ImageDecodeOptions())
         let reply = IsolationReply(id: 3, answer: .image(IsolatedImage(image)))
         let read = try reply.message.withUnsafeBytes { try IsolationReply($0) }
         guard case .image(let picture) = read.answer else {
-            Issue.record("no picture")
+            Issue.record("no image")
             return
         }
         #expect(picture.metadata.isDamaged)

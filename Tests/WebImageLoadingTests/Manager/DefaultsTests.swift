@@ -3,8 +3,8 @@ import ModelTestSupport
 import Testing
 import WebImageLoading
 
-/// What is set for the process, in one of its own. The shared manager takes the defaults when it is first used, which must not be while they are
-/// set.
+/// Process-wide settings, in a separate process. The shared manager takes the defaults when it is first used, which
+/// must not happen while they are set.
 @Suite struct DefaultsTests {
     @Test func `Managers made later use the defaults`() async {
         await #expect(processExitsWith: .success) {
@@ -30,7 +30,7 @@ import WebImageLoading
         }
     }
 
-    @Test func `Defaults that are taken back leave the shared ones`() async {
+    @Test func `Removing the defaults restores the shared instances`() async {
         await #expect(processExitsWith: .success) {
             _ = WebImageManager.shared
             WebImageManager.defaultImageCache = FakeCache()

@@ -8,14 +8,14 @@ import Testing
 @testable import WebImageLoading
 
 @Suite struct DelegateTests {
-    /// A delegate that counts its questions.
+    /// A delegate that counts its calls.
     private final class Delegate: WebImageManagerDelegate {
         private let state: Lock<(asked: [URL], failed: [WebImageError.Code], allows: Bool, blocks: Bool?)>
 
         init(allows: Bool = true, blocks: Bool? = nil) { state = Lock(([], [], allows, blocks)) }
 
         var asked: [URL] { state.withLock { $0.asked } }
-        /// The failures that it was asked about.
+        /// The failures it was asked about.
         var failed: [WebImageError.Code] { state.withLock { $0.failed } }
 
         func imageManager(_ manager: WebImageManager, shouldDownloadImageFor url: URL) -> Bool {
@@ -37,10 +37,10 @@ import Testing
         }
     }
 
-    /// A delegate that leaves everything to its defaults.
+    /// A delegate with only default implementations.
     private final class Silent: WebImageManagerDelegate {}
 
-    @Test func `The delegate is asked after a miss only`() async throws {
+    @Test func `The delegate is asked only after a miss`() async throws {
         let harness = ManagerHarness.answering()
         let delegate = Delegate()
         harness.manager.delegate = delegate
@@ -80,7 +80,7 @@ import Testing
         #expect(delegate.asked.count == 6 && harness.cache.diskKeys.isEmpty && !harness.manager.isRunning)
     }
 
-    @Test func `Bytes on disk that are no picture are a miss, which the delegate is asked about`() async throws {
+    @Test func `Bytes on disk that are not an image are a miss, and the delegate is asked`() async throws {
         let harness = ManagerHarness.answering("good")
         let key = harness.url.absoluteString
         harness.cache.edit { $0.disk[key] = CachedImageData(data: Data("bad".utf8)) }
@@ -93,7 +93,7 @@ import Testing
         #expect(refusing.asked.count == 1 && allowing.asked.count == 1)
     }
 
-    @Test func `Loads that share a download ask for themselves, each its manager's delegate`() async throws {
+    @Test func `Loads that share a download each ask their own manager's delegate`() async throws {
         let harness = ManagerHarness()
         let other = WebImageManager(cache: harness.cache, loader: harness.loader, pipeline: harness.manager.pipeline)
         let (first, second) = (Delegate(), Delegate(allows: false))
@@ -108,7 +108,7 @@ import Testing
         #expect(first.asked.count == 2 && second.asked.count == 1 && harness.loader.loads.count == 1)
     }
 
-    @Test func `A load that looks through the caches is cancelled before the delegate is asked`() async throws {
+    @Test func `A load cancelled while it searches the caches does not ask the delegate`() async throws {
         let harness = ManagerHarness()
         let cache = ProbeCache("held", ProbeCache.Log(), isHeld: true)
         let delegate = Delegate()
@@ -123,9 +123,7 @@ import Testing
         #expect(await harness.manager.pipeline.becomesIdle())
     }
 
-    @Test func `A load that downloads after the delegate was asked is cancelled, and hears of its priority`()
-        async throws
-    {
+    @Test func `A load that downloads after the delegate was asked can be cancelled and reprioritized`() async throws {
         let harness = ManagerHarness()
         let cache = ProbeCache("held", ProbeCache.Log(), isHeld: true)
         let delegate = Delegate()
@@ -136,7 +134,7 @@ import Testing
         cache.answer()
         cache.answer()
         let load = await harness.loader.waitForLoads(1)[0]
-        #expect(load.priority == .high, "what was said while the caches were asked")
+        #expect(load.priority == .high, "the priority set during the cache query")
         operation.cancel()
         #expect(load.isCancelled)
         #expect(await outcome.error()?.code == .cancelled && outcome.count == 1)
@@ -162,7 +160,7 @@ import Testing
         #expect(plain.manager.isFailed(plain.url) && plain.loader.loads.count == 1)
     }
 
-    @Test func `A refresh that failed is not remembered, and the delegate is not asked about it`() async {
+    @Test func `A failed refresh is not remembered, and the delegate is not asked about it`() async {
         let harness = RefreshHarness("bad page", etag: "\"2\"")
         let delegate = Delegate(blocks: true)
         harness.manager.delegate = delegate
@@ -171,14 +169,14 @@ import Testing
         harness.server.edit { $0.error = WebImageError(.cannotConnectToHost, "offline") }
         #expect(await harness.start().deliveries.texts(atLeast: 2) == ["image", "error 2102"])
         #expect(delegate.failed.isEmpty && !harness.manager.isFailed(harness.url))
-        #expect(await harness.start([]).deliveries.texts(atLeast: 1) == ["image"], "what is cached loads")
+        #expect(await harness.start([]).deliveries.texts(atLeast: 1) == ["image"], "a cached image loads")
         // With nothing cached the same failure is one of the load.
         harness.fake.clear(.all, completion: nil)
         #expect(await harness.start().deliveries.texts(atLeast: 1) == ["error 2102"])
         #expect(delegate.failed == [.cannotConnectToHost] && harness.manager.isFailed(harness.url))
     }
 
-    @Test func `A delegate that is gone is not asked`() async throws {
+    @Test func `A released delegate is not asked`() async throws {
         let harness = ManagerHarness.answering()
         do {
             let delegate = Delegate(allows: false)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WebImageLoading
 
-/// Refreshes of thumbnails and transformed pictures, and of what the caches keep or leave out.
+/// Refreshes of thumbnails and transformed images, with levels that are or are not stored to.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct DerivedRefreshTests {
     private static func contexts(_ harness: RefreshHarness) -> [WebImageContext] {
         [
@@ -19,7 +19,7 @@ import WebImageLoading
     }
 
     @Test(arguments: 0..<3)
-    func `A thumbnail or transformed picture is refreshed under its own key`(kind: Int) async throws {
+    func `A thumbnail or transformed image is refreshed under its own key`(kind: Int) async throws {
         let harness = RefreshHarness("old", etag: "\"1\"")
         let context = Self.contexts(harness)[kind]
         let key = harness.manager.cacheKey(for: harness.url, context: context)
@@ -35,7 +35,9 @@ import WebImageLoading
     }
 
     @Test(arguments: 0..<3, [true, false])
-    func `What was made of an older original is made anew, without a download`(kind: Int, inMemory: Bool) async throws {
+    func `An image derived from an older original is made again, without a download`(kind: Int, inMemory: Bool)
+        async throws
+    {
         let harness = RefreshHarness("old", etag: "\"1\"")
         let context = Self.contexts(harness)[kind]
         await harness.load(context: context)
@@ -51,7 +53,7 @@ import WebImageLoading
         #expect(await harness.start(context: context).deliveries.all(atLeast: 1).count == 1, "it is up to date now")
     }
 
-    @Test func `A refresh takes the old picture from the memory of its original`() async throws {
+    @Test func `A refresh takes the old image from the memory of its original`() async throws {
         let harness = RefreshHarness("old", etag: "\"1\"")
         await harness.load()
         await harness.load(context: harness.thumbnail(2))
@@ -62,7 +64,7 @@ import WebImageLoading
         #expect(plain == ["new"])
     }
 
-    @Test func `A level that is not stored to does not keep the old picture`() async {
+    @Test func `A level that is not stored to does not keep the old image`() async {
         let harness = RefreshHarness("new", etag: "\"2\"")
         harness.put("old", etag: "\"1\"")
         let context = harness.context {
@@ -83,7 +85,7 @@ import WebImageLoading
         #expect(onDisk.fake.memoryKeys.isEmpty && onDisk.disk.count == 2)
     }
 
-    @Test func `Entries that are not to be overwritten are replaced by a refresh`() async throws {
+    @Test func `A refresh replaces entries that are not to be overwritten`() async throws {
         let directory = TemporaryDirectory()
         var config = ImageCacheConfig()
         config.writesWithoutOverwriting = true
@@ -100,7 +102,7 @@ import WebImageLoading
         #expect(cache.diskEntry(forKey: key)?.data == Data("encoded".utf8))
     }
 
-    @Test func `A cache that keeps no validators is refreshed by comparing bytes`() async {
+    @Test func `A cache without validators is refreshed by comparing bytes`() async {
         let directory = TemporaryDirectory()
         let cache = ImageCache(directory: directory.path)
         let harness = RefreshHarness("old", cache: cache)

@@ -34,14 +34,14 @@ import Testing
         #expect(result.url == harness.url)
     }
 
-    @Test func `A failure is thrown by the sequence`() async {
+    @Test func `The sequence throws a failure`() async {
         let harness = ManagerHarness.answering("bad")
         await #expect(throws: WebImageError(.badImageData, "", url: harness.url)) {
             for try await _ in harness.manager.events(with: harness.url, context: harness.context()) {}
         }
     }
 
-    @Test func `Giving up the iteration cancels the load`() async throws {
+    @Test func `Ending the iteration cancels the load`() async throws {
         let harness = ManagerHarness()
         let context = harness.context()
         let task = Task {
@@ -53,7 +53,8 @@ import Testing
         #expect(load.isCancelled)
     }
 
-    @Test func `Events tell both results of a load that has two, and the latest reading between them`() async throws {
+    @Test func `Events deliver both results of a load that has two, and the latest progress between them`() async throws
+    {
         let image = Image(bitmap: try .allocate(width: 1, height: 1, pixelFormat: .rgb8))
         let url = URL(string: "http://host/a")!
         let feed = EventFeed()
@@ -78,12 +79,12 @@ import Testing
         }
         #expect(events == ["first", "9999", "second"], "and the error ended the loop")
         guard case .success(nil) = await feed.next() else {
-            Issue.record("an error is told once")
+            Issue.record("an error is delivered once")
             return
         }
     }
 
-    @Test func `Who waits for an event gets it, and the end`() async throws {
+    @Test func `A waiting iterator gets the event, and the end`() async throws {
         let feed = EventFeed()
         async let first = feed.next()
         async let second = feed.next()
@@ -96,7 +97,7 @@ import Testing
         #expect(progressCount == 1)
     }
 
-    @Test func `Dropping the iterator ends the load`() async throws {
+    @Test func `Releasing the iterator cancels the load`() async throws {
         let harness = ManagerHarness()
         func begin() async throws -> FakeLoader.Load {
             var iterator = harness.manager.events(with: harness.url, context: harness.context()).makeAsyncIterator()

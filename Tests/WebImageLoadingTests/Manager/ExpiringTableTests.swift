@@ -7,7 +7,7 @@ import Testing
 @Suite struct ExpiringTableTests {
     private let urls = (0..<1_000).map { URL(string: "http://host/\($0)")! }
 
-    @Test func `It holds a bounded number, the oldest go first`() {
+    @Test func `The number of values is bounded, and the oldest are removed first`() {
         var table = ExpiringTable<URL, Void>(limit: 3)
         func held() -> [URL] { urls.filter { table.value(of: $0, at: 0) != nil } }
         for url in urls[..<10] { table.insert(url, (), at: 0, for: 1) }
@@ -19,7 +19,7 @@ import Testing
         #expect(held() == [urls[0], urls[7], urls[9]] && table.count == 3)
     }
 
-    @Test func `A value holds until its time is over, and not before it came`() {
+    @Test func `A value is valid until its time ends, and not before it was inserted`() {
         var table = ExpiringTable<Int, String>(limit: 10)
         table.insert(1, "one", at: 100, for: 10)
         #expect(table.value(of: 1, at: 100) == "one" && table.value(of: 1, at: 109.9) == "one")
@@ -32,20 +32,20 @@ import Testing
     }
 
     @Test(arguments: [0, -1, Double.nan])
-    func `What lasts no time is not held`(_ time: Double) {
+    func `A value without a lifetime is not inserted`(_ time: Double) {
         var table = ExpiringTable<Int, Void>(limit: 10)
         table.insert(1, (), at: 0, for: time)
         #expect(table.count == 0)
     }
 
-    @Test func `Keys are taken away by what they are`() {
+    @Test func `Keys are removed by a predicate`() {
         var table = ExpiringTable<Int, Void>(limit: 10)
         for key in 0..<10 { table.insert(key, (), at: 0, for: 1) }
         table.removeAll { $0.isMultiple(of: 2) }
         #expect((0..<10).filter { table.value(of: $0, at: 0) != nil } == [1, 3, 5, 7, 9] && table.count == 5)
     }
 
-    @Test func `What has left takes up no place for long, however often keys come and go`() {
+    @Test func `Removed values do not take up space for long, however often keys change`() {
         var table = ExpiringTable<URL, Void>(limit: 100)
         for round in 0..<20 {
             for url in urls {
@@ -57,10 +57,10 @@ import Testing
         #expect(table.count == 100)
     }
 
-    @Test func `Random insertions, removals and passing time: the table holds what a simple one does`() {
+    @Test func `With random insertions, removals and passing time, the table equals a simple one`() {
         var random = SeededGenerator(seed: 7)
         var table = ExpiringTable<URL, Void>(limit: 20)
-        // The URLs in the order of their insertion, and when they are over.
+        // The URLs in order of insertion, and their ends.
         var model: [(url: URL, end: Double)] = []
         var now = 0.0
         let urls = urls[..<40]
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `Ten thousand keys are taken away in no time`() {
+    @Test func `Ten thousand keys are removed quickly`() {
         var table = ExpiringTable<Int, Void>(limit: 10_000)
         for key in 0..<10_000 { table.insert(key, (), at: 0, for: 1) }
         let start = ContinuousClock.now

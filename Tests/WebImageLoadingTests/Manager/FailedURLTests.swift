@@ -7,7 +7,7 @@ import Testing
 @testable import WebImageLoading
 
 @Suite(.tags(.threadSanitizer)) struct FailedURLTests {
-    @Test func `A URL that failed for good is not tried again, not even in the cache`() async throws {
+    @Test func `A URL that failed permanently is not tried again, not even in the cache`() async throws {
         let harness = ManagerHarness.answering("bad")
         #expect(await harness.start().outcome.error()?.code == .badImageData)
         harness.cache.edit { $0.disk[harness.url.absoluteString] = CachedImageData(data: Data("good".utf8)) }
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [[], WebImageOptions.queryDiskDataSync])
-    func `What the caches have does not take a URL off the list, for the server was not asked`(
+    func `A cache hit does not take a URL off the list, since the server was not asked`(
         option: WebImageOptions
     ) async throws {
         let harness = ManagerHarness.answering("bad")
@@ -35,7 +35,7 @@ import Testing
         #expect(harness.manager.isFailed(harness.url))
     }
 
-    @Test func `A failure that may pass is not remembered`() async {
+    @Test func `A transient failure is not remembered`() async {
         let harness = ManagerHarness { _ in .failure(WebImageError(.timedOut, "too slow")) }
         #expect(await harness.start().outcome.error()?.code == .timedOut)
         #expect(await harness.start().outcome.error()?.code == .timedOut)
@@ -68,7 +68,7 @@ import Testing
         clock.advance(1)
         #expect(!manager.isFailed(url))
         #expect(await harness.start().outcome.error()?.code == .badImageData)
-        #expect(manager.isFailed(url), "it failed anew, and its time begins anew")
+        #expect(manager.isFailed(url), "it failed again, and its time starts again")
         clock.advance(30)
         _ = await harness.start(options: .retryFailed).outcome.error()
         clock.advance(59)
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: [0, -1, -Double.infinity, .nan])
-    func `With a time of nothing, failures are not remembered`(lifetime: Double) async {
+    func `With a time of zero, failures are not remembered`(lifetime: Double) async {
         let harness = ManagerHarness.answering("bad")
         harness.manager.failedURLLifetime = lifetime
         _ = await harness.start().outcome.error()
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [1e10, 1e300, .infinity])
-    func `A very long time is without end`(lifetime: Double) async {
+    func `A very long time never ends`(lifetime: Double) async {
         let clock = ManualClock()
         let harness = ManagerHarness(respond: { _ in .success("bad") }, clock: clock.source)
         harness.manager.failedURLLifetime = lifetime
@@ -98,7 +98,7 @@ import Testing
         #expect(harness.manager.isFailed(harness.url))
     }
 
-    @Test func `Which errors are never remembered, whatever a rule says`() async {
+    @Test func `Some errors are never remembered, whatever the delegate's rule`() async {
         let harness = ManagerHarness.answering()
         let rule = BlockEverything()
         harness.manager.delegate = rule
@@ -115,7 +115,7 @@ import Testing
     }
 }
 
-/// A rule that remembers every failure that it is asked about.
+/// A rule that remembers every failure.
 private final class BlockEverything: WebImageManagerDelegate {
     func imageManager(_ manager: WebImageManager, shouldBlockFailedURL url: URL, error: WebImageError) -> Bool? { true }
 }

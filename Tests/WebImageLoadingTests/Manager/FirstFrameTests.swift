@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: animations)
-    func `The first frame alone is delivered as a still picture, from wherever it comes`(name: String) async throws {
+    func `decodeFirstFrameOnly delivers a still image from every source`(name: String) async throws {
         let harness = Harness(name)
         let loaded = try await harness.result(.decodeFirstFrameOnly)
         #expect(loaded.cacheType == .none && Self.isStill(loaded.image))
@@ -47,7 +47,7 @@ import Testing
         harness.cache.memoryCache.removeAll()
         let read = try await harness.result(.decodeFirstFrameOnly)
         #expect(read.cacheType == .disk && Self.isStill(read.image) && read.data != nil)
-        // In memory lies the animation.
+        // The animation is in memory.
         harness.cache.memoryCache.removeAll()
         let animation = try await harness.result().image
         #expect(animation.metadata.isAnimated && !animation.metadata.isFirstFrame)
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: animations)
-    func `The first frame alone does not pass for the animation`(name: String) async throws {
+    func `A first frame is not served as the animation`(name: String) async throws {
         let harness = Harness(name)
         _ = try await harness.result(.decodeFirstFrameOnly)
         #expect(harness.cache.imageFromMemory(forKey: harness.key) == nil)
@@ -77,13 +77,15 @@ import Testing
         #expect(queried.cacheType == .disk && queried.image?.metadata.isAnimated == true)
     }
 
-    @Test func `Nor does what was made of it, in memory or on disk`() async throws {
+    @Test func `An image derived from a first frame is not served as the animation's, in memory or on disk`()
+        async throws
+    {
         let harness = Harness("GIF/animated.gif")
         let transformer = FakeTransformer("t")
         let context: (inout WebImageContext) -> Void = { $0.imageTransformer = .transformer(transformer) }
         let made = try await harness.result(.decodeFirstFrameOnly, context)
         #expect(made.image.metadata.isTransformed && transformer.count == 1)
-        #expect(!harness.cache.diskDataExists(forKey: made.cacheKey), "nothing there would tell that it is one frame")
+        #expect(!harness.cache.diskDataExists(forKey: made.cacheKey), "nothing there marks it as one frame")
         let again = try await harness.result(.decodeFirstFrameOnly, context)
         #expect(again.cacheType == .memory && again.image === made.image && transformer.count == 1)
         let plain = try await harness.result([], context)
@@ -93,7 +95,7 @@ import Testing
         #expect(all.image.metadata.isTransformed && transformer.count == 2 && !all.image.metadata.isFirstFrame)
     }
 
-    @Test func `A still picture is the same to both`() async throws {
+    @Test func `A still image serves loads with and without the option`() async throws {
         let harness = Harness("GIF/photo.gif")
         let first = try await harness.result(.decodeFirstFrameOnly)
         #expect(!first.image.metadata.isFirstFrame && !first.image.metadata.isAnimated)
@@ -101,7 +103,7 @@ import Testing
         #expect(second.cacheType == .memory && second.image === first.image)
     }
 
-    @Test func `A coder that gives the animation all the same does not change that`() async throws {
+    @Test func `A coder that ignores the option and returns the animation does not change that`() async throws {
         let directory = TemporaryDirectory()
         let cache = ImageCache(directory: directory.path)
         cache.storeDataToDisk(FakeCoder.data(frames: 5), forKey: "k")

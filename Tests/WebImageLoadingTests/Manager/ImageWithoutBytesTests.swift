@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageLoading
 
-/// Loads of loaders that deliver an image and no bytes.
+/// Loaders that deliver an image without bytes.
 @Suite struct ImageWithoutBytesTests {
     private let harness = ManagerHarness()
     private let url = URL(string: "drawing://one")!
@@ -49,7 +49,7 @@ import Testing
         #expect(harness.cache.edit { $0.stores.allSatisfy { !$0.hasData } })
     }
 
-    @Test func `What is stored is found by the next program, in the format that was asked for`() async throws {
+    @Test func `The next process finds the stored entry, in the requested format`() async throws {
         let directory = TemporaryDirectory()
         func manager() throws -> (WebImageManager, ImageCache) {
             let cache = ImageCache(namespace: "drawings", directory: directory.path)
@@ -71,7 +71,7 @@ import Testing
         #expect(left[0] > 240 && left[1] < 20 && left[2] < 20)
     }
 
-    @Test func `An image that comes with bytes is taken as it is, and the bytes are stored`() async throws {
+    @Test func `An image with bytes is used unchanged, and the bytes are stored`() async throws {
         let image = try drawing()
         let loader = loader(image, data: Data("bytes".utf8))
         let context = harness.context { $0.imageLoader = loader }
@@ -81,7 +81,7 @@ import Testing
         #expect(harness.cache.edit { $0.disk[url.absoluteString]?.data } == Data("bytes".utf8))
     }
 
-    @Test func `Turned images come out upright, within the byte limit and the pixel limits`() async throws {
+    @Test func `Rotated images are delivered upright, within the byte limit and the pixel limits`() async throws {
         let turned = try drawing(.right)
         let loader = loader(turned)
         let context = harness.context { $0.imageLoader = loader }
@@ -103,7 +103,7 @@ import Testing
         #expect(shown.hasAlpha && shown.scale == 2 && color(shown, 1, 1) == [255, 0, 0])
     }
 
-    @Test func `The serializer gets the image, and its bytes are what is stored`() async throws {
+    @Test func `The serializer gets the image, and its bytes are stored`() async throws {
         let seen = Lock<[(Int?, Data?)]>([])
         let loader = loader(try drawing())
         let context = harness.context {
@@ -118,7 +118,7 @@ import Testing
         #expect(harness.cache.edit { $0.disk[url.absoluteString]?.data } == Data("mine".utf8))
     }
 
-    @Test func `A refresh takes a new image as news`() async throws {
+    @Test func `A refresh treats a new image as changed`() async throws {
         let loader = loader(try drawing())
         let context = harness.context { $0.imageLoader = loader }
         _ = try await harness.start(url, options: .waitStoreCache, context: context).outcome.image()
@@ -128,7 +128,7 @@ import Testing
         #expect(try results[1].get().cacheType == .none && (try results[1].get().isFinal))
     }
 
-    @Test func `Prefetched to disk it lies there, and as bytes there is none of it`() async throws {
+    @Test func `A prefetch to disk stores it, and a load of bytes fails`() async throws {
         let loader = loader(try drawing())
         let context = harness.context { $0.imageLoader = loader }
         let prefetcher = WebImagePrefetcher(manager: harness.manager)

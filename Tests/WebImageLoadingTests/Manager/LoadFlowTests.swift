@@ -22,7 +22,7 @@ import Testing
         #expect(harness.cache.edit { $0.stores.filter { $0.type.includesDisk }.count } == 1)
     }
 
-    @Test func `A memory hit is delivered before the call returns and starts no work`() async throws {
+    @Test func `A memory hit is delivered synchronously and starts no work`() async throws {
         let harness = ManagerHarness.answering()
         let first = try await harness.start().outcome.image()
         let (operation, outcome) = harness.start()
@@ -34,7 +34,7 @@ import Testing
         #expect(harness.manager.pipeline.runningCount == 0)
     }
 
-    @Test func `A disk hit is decoded, put into memory and not downloaded`() async throws {
+    @Test func `A disk hit is decoded, cached in memory and not downloaded`() async throws {
         let harness = ManagerHarness.answering()
         harness.cache.edit { $0.disk[harness.url.absoluteString] = CachedImageData(data: Data("old".utf8)) }
         let result = try await harness.start().outcome.value().get()
@@ -45,7 +45,7 @@ import Testing
         #expect(harness.cache.edit { $0.stores.filter { $0.type.includesDisk }.isEmpty })
     }
 
-    @Test func `Bytes on disk that are no picture are replaced by a download`() async throws {
+    @Test func `Bytes on disk that are not an image are replaced by a download`() async throws {
         let harness = ManagerHarness.answering("good")
         let key = harness.url.absoluteString
         harness.cache.edit { $0.disk[key] = CachedImageData(data: Data("bad".utf8)) }
@@ -54,7 +54,7 @@ import Testing
         #expect(harness.cache.edit { $0.disk[key]?.data } == Data("good".utf8))
     }
 
-    @Test func `A download that is no picture is an error that names the URL, and is stored nowhere`() async {
+    @Test func `A download that is not an image is an error that names the URL, and is not stored`() async {
         let harness = ManagerHarness.answering("bad")
         let error = await harness.start(options: .waitStoreCache).outcome.error()
         #expect(error?.code == .badImageData)
@@ -62,7 +62,7 @@ import Testing
         #expect(harness.cache.diskKeys.isEmpty && harness.cache.memoryKeys.isEmpty)
     }
 
-    @Test func `A thumbnail lies under a key of its own, the original under the plain key`() async throws {
+    @Test func `A thumbnail is cached under its own key, and the original under the plain key`() async throws {
         let harness = ManagerHarness.answering()
         let result = try await harness.start(options: .waitStoreCache, context: harness.thumbnail(2)).outcome.value()
             .get()
@@ -74,7 +74,7 @@ import Testing
         #expect(harness.cache.edit { $0.disk[key]?.data } == Data("encoded".utf8))
     }
 
-    @Test func `A size in the decode options alone has no effect, because it is not part of the key`() async throws {
+    @Test func `A size set only in the decode options has no effect, because it is not part of the key`() async throws {
         let harness = ManagerHarness.answering()
         var options = ImageDecodeOptions()
         options.thumbnailPixelSize = ImageSize(width: 1, height: 1)
@@ -94,7 +94,7 @@ import Testing
         #expect(harness.loader.loads.isEmpty)
     }
 
-    @Test func `A stored thumbnail that is no picture is made anew from the original on disk`() async throws {
+    @Test func `A stored thumbnail that is not an image is made again from the original on disk`() async throws {
         let harness = ManagerHarness.answering()
         let key = harness.manager.cacheKey(for: harness.url, context: harness.thumbnail(2))
         harness.cache.edit { content in
@@ -108,14 +108,14 @@ import Testing
         #expect(harness.cache.edit { $0.disk[key]?.data } == Data("encoded".utf8))
     }
 
-    @Test func `Only the cache asked: a miss is an error and nothing is downloaded or remembered as failed`() async {
+    @Test func `fromCacheOnly: a miss is an error, and nothing is downloaded or remembered as failed`() async {
         let harness = ManagerHarness.answering()
         #expect(await harness.start(options: .fromCacheOnly).outcome.error()?.code == .notCached)
         #expect(harness.loader.loads.isEmpty)
         #expect(!harness.manager.isFailed(harness.url))
     }
 
-    @Test func `Only the loader asked: the caches are not read, and are written`() async throws {
+    @Test func `fromLoaderOnly: the caches are not read, but written`() async throws {
         let harness = ManagerHarness.answering("new")
         let key = harness.url.absoluteString
         _ = try await harness.start().outcome.image()
@@ -151,7 +151,7 @@ import Testing
         #expect(try await waiting.image() === eager)
     }
 
-    @Test func `A key filter makes the key; none means neither looking nor storing`() async throws {
+    @Test func `A key filter makes the key, and nil means neither search nor store`() async throws {
         let harness = ManagerHarness.answering()
         let filtered = harness.context { $0.cacheKeyFilter = CacheKeyFilter { _ in "mine" } }
         #expect(
@@ -166,7 +166,7 @@ import Testing
         #expect(harness.loader.loads.count == 2)
     }
 
-    @Test func `Store types of the context are kept to`() async throws {
+    @Test func `Store types of the context are obeyed`() async throws {
         let harness = ManagerHarness.answering()
         let nowhere = harness.context {
             $0.storeCacheType = ImageCacheType.none
@@ -184,7 +184,7 @@ import Testing
         #expect(harness.cache.diskKeys == [key, harness.url.absoluteString])
     }
 
-    @Test func `An original in memory is transformed without decoding when the context allows it`() async throws {
+    @Test func `An original in memory is transformed without decoding if the context allows it`() async throws {
         let harness = ManagerHarness.answering()
         _ = try await harness.start().outcome.image()
         let context = harness.context {
@@ -196,7 +196,7 @@ import Testing
         #expect(harness.coder.decodes.count == 1)
     }
 
-    @Test func `No URL, or an empty one, is an error and no work`() async {
+    @Test func `A missing or empty URL is an error and starts no work`() async {
         let harness = ManagerHarness.answering()
         let (manager, context) = (harness.manager, harness.context())
         let loads: [(Outcome) -> WebImageLoadOperation] = [

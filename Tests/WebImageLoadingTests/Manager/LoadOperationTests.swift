@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `An interim result keeps the load running, and nothing comes after the last`() throws {
+    @Test func `An interim result keeps the load running, and nothing is delivered after the last`() throws {
         let harness = try Harness()
         harness.operation.deliver(harness.result)
         #expect(harness.outcome.count == 1 && harness.operation.isRunning && !harness.operation.isFinished)
@@ -40,7 +40,7 @@ import Testing
         #expect(harness.outcome.count == 2)
     }
 
-    @Test func `A result is final and has no error of a refresh, unless it is said`() throws {
+    @Test func `A result is final and has no refresh error by default`() throws {
         let result = try Harness().result
         #expect(result.isFinal && result.refreshError == nil)
         let interim = WebImageResult(
@@ -55,9 +55,7 @@ import Testing
     }
 
     @Test
-    func `A load that ends quietly after an interim result delivers nothing else, and says so to who can hear it`()
-        throws
-    {
+    func `A load that ends quietly after an interim result notifies only receivers of deliveries`() throws {
         let harness = try Harness()
         harness.operation.deliver(harness.result)
         harness.operation.endQuietly()
@@ -72,7 +70,7 @@ import Testing
         #expect(log.withLock { $0 } == [false, true])
     }
 
-    @Test func `A load that ends quietly and has delivered nothing completes with an error`() async throws {
+    @Test func `A load that ends quietly without a delivery completes with an error`() async throws {
         let harness = try Harness()
         harness.operation.endQuietly()
         #expect(await harness.outcome.error()?.code == .cacheNotModified && harness.outcome.count == 1)
@@ -81,7 +79,7 @@ import Testing
         #expect(await last.outcome.error()?.code == .cacheNotModified && last.outcome.count == 1)
     }
 
-    @Test func `Who takes one result gets the last picture, with what went wrong after it`() async throws {
+    @Test func `A caller that takes one result gets the last image, with the error after it`() async throws {
         func harness() throws -> Harness { try Harness { outcome in .last { outcome.record($0) } } }
         let quiet = try harness()
         quiet.operation.deliver(quiet.result)
@@ -113,7 +111,7 @@ import Testing
         for each in [quiet, failed, changed, cancelled, plain] { #expect(each.outcome.count == 1) }
     }
 
-    @Test func `A cancel after an interim result delivers the cancellation once`() async throws {
+    @Test func `Cancelling after an interim result delivers the cancellation once`() async throws {
         let harness = try Harness()
         harness.operation.deliver(harness.result)
         harness.operation.cancel()
@@ -124,7 +122,7 @@ import Testing
         #expect(throws: WebImageError.cancelled(harness.result.url)) { try results[1].get() }
     }
 
-    @Test func `A cancel from within the first completion comes after it`() throws {
+    @Test func `A cancellation from within the first completion is delivered after it`() throws {
         let order = Lock<[String]>([])
         let operation = Lock<WebImageLoadOperation?>(nil)
         let harness = try Harness { _ in
@@ -140,7 +138,7 @@ import Testing
         operation.withLock { $0 = nil }
     }
 
-    @Test func `On a concurrent queue two deliveries come in their order and not at the same time`() async throws {
+    @Test func `On a concurrent queue two deliveries are in order and not concurrent`() async throws {
         for _ in 0..<200 {
             let order = Lock<[Bool]>([])
             let busy = Lock(0)
@@ -164,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `Deliveries, ends and cancels from many threads: one end, and nothing after it`() async throws {
+    @Test func `Deliveries, ends and cancellations from many threads: one end, and nothing after it`() async throws {
         for _ in 0..<300 {
             let log = Lock<[WebImageLoadOperation.Delivery]>([])
             let harness = try Harness(on: .global) { _ in
@@ -186,7 +184,8 @@ import Testing
         }
     }
 
-    @Test func `What a load waits for is replaced, and a change of priority holds for what comes later`() async throws {
+    @Test func `The work that a load waits for is replaced, and a priority change applies to later work`() async throws
+    {
         let harness = ManagerHarness()
         let outcome = Outcome()
         let operation = WebImageLoadOperation(
@@ -235,7 +234,7 @@ import Testing
         #expect(await harness.manager.pipeline.becomesIdle())
     }
 
-    @Test func `Work that is begun from within a cancel is not left running`() async throws {
+    @Test func `Work started from within a cancellation is not left running`() async throws {
         let harness = ManagerHarness()
         let operation = WebImageLoadOperation(
             url: harness.url,
@@ -258,7 +257,7 @@ import Testing
     }
 }
 
-/// Never ends a load of itself.
+/// Never ends a load by itself.
 private final class LoaderThatHearsOfTheCancel: ImageLoading, ImageLoaderOperation {
     private let didCancel: @Sendable () -> Void
 

@@ -53,7 +53,9 @@ private enum Note: WebImageContextKey { static let defaultValue = 0 }
     ]
 
     @Test(.timeLimit(.minutes(1)), arguments: Self.changes.indices)
-    func `Loads that send or accept something else do not share, and equal ones do`(index: Int) async throws {
+    func `Loads with different request fields or accepted types do not share, and equal ones do`(index: Int)
+        async throws
+    {
         let harness = ManagerHarness()
         let changed = harness.context(Self.changes[index].1)
         let outcomes = [harness.context(), changed, changed, harness.context()].map {
@@ -68,7 +70,7 @@ private enum Note: WebImageContextKey { static let defaultValue = 0 }
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `Loads whose contexts differ in what no loader is told share`() async throws {
+    func `Loads whose contexts differ only in values that loaders do not get share`() async throws {
         let harness = ManagerHarness()
         let outcomes = (0..<3).map { number in
             harness.start(context: harness.context { $0[Note.self] = number }).outcome
@@ -78,7 +80,7 @@ private enum Note: WebImageContextKey { static let defaultValue = 0 }
         #expect(harness.loader.loads.count == 1)
     }
 
-    @Test func `A reading of the progress is the same whatever the rate`() {
+    @Test func `Progress readings are equal whatever the rate`() {
         let slow = LoadProgress(receivedByteCount: 1, expectedByteCount: 2, bytesPerSecond: 1)
         let fast = LoadProgress(receivedByteCount: 1, expectedByteCount: 2, bytesPerSecond: 9)
         #expect(slow == fast && slow.hashValue == fast.hashValue)

@@ -4,7 +4,7 @@ import ModelTestSupport
 import Testing
 import WebImageLoading
 
-/// What a manager has for loads whose context does not say otherwise.
+/// A manager's defaults for loads whose context does not override them.
 @Suite(.timeLimit(.minutes(1))) struct ManagerPartsTests {
     private let harness = ManagerHarness.answering()
     private var manager: WebImageManager { harness.manager }
@@ -42,7 +42,7 @@ import WebImageLoading
         #expect(harness.cache.diskKeys == ["host", "picture.png"])
     }
 
-    @Test func `An empty key is no key: all pictures would lie under the same`() async throws {
+    @Test func `An empty key is no key: all images would share it`() async throws {
         manager.cacheKeyFilter = CacheKeyFilter { _ in "" }
         let thumbnail = harness.context { $0.thumbnailPixelSize = ImageSize(width: 2, height: 1) }
         #expect(manager.cacheKey(for: harness.url) == "")
@@ -54,7 +54,7 @@ import WebImageLoading
         #expect(harness.cache.diskKeys.isEmpty && harness.cache.memoryKeys.isEmpty)
     }
 
-    @Test func `A thumbnail's size comes before a transformer in the key`() {
+    @Test func `A thumbnail's size precedes a transformer in the key`() {
         let context = harness.context {
             $0.thumbnailPixelSize = ImageSize(width: 2, height: 1)
             $0.imageTransformer = .transformer(FakeTransformer("T"))

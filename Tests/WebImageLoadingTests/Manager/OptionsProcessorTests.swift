@@ -6,7 +6,7 @@ import Testing
 @testable import WebImageLoading
 
 @Suite struct OptionsProcessorTests {
-    /// A manager whose processor changes the context by `change`.
+    /// A manager whose processor applies `change` to the context.
     private func harness(
         _ text: String = "picture",
         _ change:
@@ -74,7 +74,7 @@ import Testing
         #expect(harness.loader.loads.count == 2, "not even memory is looked into")
     }
 
-    @Test @MainActor func `Callbacks run where the processor says`() async throws {
+    @Test @MainActor func `Callbacks run on the processor's callback queue`() async throws {
         let harness = harness { _, _, context in context.callbackQueue = .inline }
         _ = try await harness.manager.image(with: harness.url, context: harness.context())
         var context = harness.context()
@@ -84,7 +84,7 @@ import Testing
         #expect(outcome.count == 1, "a memory hit, in the call")
     }
 
-    @Test func `Failed URLs are looked at with the processor's options`() async {
+    @Test func `Failed URLs are checked with the processor's options`() async {
         let retries = harness("bad") { _, options, _ in options.insert(.retryFailed) }
         for _ in 0..<2 { #expect(await retries.start().outcome.error()?.code == .badImageData) }
         let strict = harness("bad") { _, options, _ in options.remove(.retryFailed) }
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `The async forms ask the processor once, also for what lies in memory, and do not block`() async throws {
+    @Test func `The async forms call the processor once, also for memory hits, and do not block`() async throws {
         let count = Lock(0)
         let harness = harness { _, options, context in
             count.withLock { $0 += 1 }
@@ -120,7 +120,7 @@ import Testing
         #expect(load.awaited.context?.callbackQueue?.policy == .invoke)
     }
 
-    @Test func `A processor does not keep its manager, and a manager lets go of its parts`() {
+    @Test func `A processor does not retain its manager, and a manager releases its parts`() {
         weak var manager: WebImageManager?
         weak var processor: WebImageOptionsProcessor?
         do {

@@ -17,7 +17,7 @@ import Testing
 
     private func image() throws -> Image { Image(bitmap: try .allocate(width: 1, height: 1, pixelFormat: .rgb8)) }
 
-    @Test func `On a memory hit the bytes come when asked for (manager)`() async throws {
+    @Test func `On a memory hit the bytes are delivered if requested (manager)`() async throws {
         let harness = try await loaded()
         let memory = try #require(harness.cache.memoryImage(forKey: harness.url.absoluteString))
         let plain = try await harness.start().outcome.value().get()
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: [WebImageOptions.queryMemoryData, [.queryMemoryData, .queryMemoryDataSync]])
-    func `Bytes that another load has replaced do not come with the image of before`(options: WebImageOptions) async {
+    func `Bytes stored by another load are not delivered with the old image`(options: WebImageOptions) async {
         let harness = RefreshHarness("old")
         await harness.load()
         harness.server.publish("new")
@@ -45,7 +45,7 @@ import Testing
         #expect(await whole.texts(atLeast: 1) == ["image"])
     }
 
-    @Test func `The bytes come before the call returns when that is asked for`() async throws {
+    @Test func `The bytes are delivered synchronously if requested`() async throws {
         let harness = try await loaded()
         let outcome = harness.start(options: [.queryMemoryData, .queryMemoryDataSync]).outcome
         #expect(outcome.count == 1)
@@ -55,8 +55,7 @@ import Testing
     }
 
     @Test(arguments: [WebImageOptions.queryMemoryData, [.queryMemoryData, .queryMemoryDataSync]])
-    func `Without an entry, or where disk is not to be read, there are no bytes`(options: WebImageOptions) async throws
-    {
+    func `Without an entry, or without disk access, there are no bytes`(options: WebImageOptions) async throws {
         let harness = try await loaded()
         let onlyMemory = harness.context { $0.queryCacheType = .memory }
         let reads = harness.cache.edit { $0.diskReads.count }
@@ -68,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: [WebImageOptions.queryMemoryData, [.queryMemoryData, .queryMemoryDataSync]])
-    func `A picture that a byte limit made smaller has no bytes`(options: WebImageOptions) async throws {
+    func `An image scaled down by a byte limit has no bytes`(options: WebImageOptions) async throws {
         let harness = try await loaded()
         let key = harness.url.absoluteString
         var metadata = ImageMetadata()
@@ -81,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: [WebImageOptions.queryMemoryData, [.queryMemoryData, .queryMemoryDataSync]])
-    func `An image that is stored while bytes are read is taken with its own`(options: WebImageOptions) async throws {
+    func `An image stored while bytes are read is delivered with its own bytes`(options: WebImageOptions) async throws {
         let cache = SwappingCache()
         let harness = ManagerHarness.answering()
         let context = harness.context { $0.imageCache = cache }
@@ -100,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: [WebImageOptions.queryMemoryData, [.queryMemoryData, .queryMemoryDataSync]])
-    func `Bytes that another process has put there are not taken for those of the image`(
+    func `Bytes written by another process are not delivered as the image's`(
         options: WebImageOptions
     ) async throws {
         let harness = try await loaded()
@@ -110,7 +109,7 @@ import Testing
         #expect(result.cacheType == .memory && result.data == nil)
     }
 
-    @Test func `What a user stores of a loaded image belongs to it (cache)`() async throws {
+    @Test func `An image stored by the user has its own bytes (cache)`() async throws {
         let directory = TemporaryDirectory()
         let cache = ImageCache(namespace: "pairs", directory: directory.path)
         let image = try image().with(sourceHash: 7, extendedData: nil)
@@ -139,7 +138,7 @@ import Testing
     }
 }
 
-/// A cache in which something else is stored during a read, as often as the test says.
+/// A cache in which another image is stored during a read, as often as the test says.
 private final class SwappingCache: ImageCaching {
     let base = FakeCache()
     let swaps = Lock<[(String, Image?)]>([])

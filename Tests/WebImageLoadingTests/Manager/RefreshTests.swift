@@ -8,7 +8,7 @@ import Testing
 @testable import WebImageLoading
 
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct RefreshTests {
-    @Test func `The cached picture comes first, and a changed one after it`() async throws {
+    @Test func `The cached image is delivered first, and a changed one after it`() async throws {
         let harness = RefreshHarness("new", etag: "\"2\"")
         harness.put("old", etag: "\"1\"", lastModified: "Mon, 01 Jan 2024 00:00:00 GMT")
         let results = try await harness.start([.refreshCached, .waitStoreCache]).deliveries.all(atLeast: 2).map {
@@ -25,7 +25,7 @@ import Testing
         #expect(harness.cache.memoryImage(forKey: harness.key) === results[1].image)
     }
 
-    @Test func `Nothing newer: the cached picture alone, and the load ends`() async {
+    @Test func `If nothing has changed, only the cached image is delivered, and the load ends`() async {
         let harness = RefreshHarness("old", etag: "\"1\"")
         harness.put("old", etag: "\"1\"")
         #expect(await harness.start().deliveries.texts(atLeast: 1) == ["old"])
@@ -34,7 +34,7 @@ import Testing
         #expect(await harness.manager.pipeline.becomesIdle())
     }
 
-    @Test func `A picture in memory is delivered before the call returns, and refreshed`() async throws {
+    @Test func `An image in memory is delivered synchronously, and refreshed`() async throws {
         let harness = RefreshHarness("old", etag: "\"1\"")
         await harness.load()
         harness.server.publish("new", etag: "\"2\"")
@@ -47,7 +47,7 @@ import Testing
         #expect(await deliveries.texts(atLeast: 2) == ["image", "new"])
     }
 
-    @Test func `Equal bytes are no news, and the entry gets the validators that came with them`() async {
+    @Test func `Equal bytes count as unchanged, and the entry gets the new validators`() async {
         let harness = RefreshHarness("same", etag: "\"1\"")
         harness.put("same")
         #expect(await harness.start().deliveries.texts(atLeast: 1) == ["same"])
@@ -58,7 +58,7 @@ import Testing
         #expect(harness.server.requests[1].additionalHeaders["If-None-Match"] == "\"1\"")
     }
 
-    @Test func `A server without validators is asked for everything, and other bytes are news`() async {
+    @Test func `A server without validators sends everything, and different bytes count as changed`() async {
         let harness = RefreshHarness("new")
         harness.put("old")
         #expect(await harness.start().deliveries.texts(atLeast: 2) == ["old", "new"])
@@ -66,7 +66,7 @@ import Testing
         #expect(harness.server.requests.count == 2)
     }
 
-    @Test func `An error comes after the cached picture, and the entry stays`() async {
+    @Test func `An error is delivered after the cached image, and the entry stays`() async {
         let harness = RefreshHarness("new")
         harness.put("old", etag: "\"1\"")
         harness.server.edit { $0.error = WebImageError(.cannotConnectToHost, "offline") }
@@ -76,18 +76,18 @@ import Testing
         #expect(harness.cache.memoryImage(forKey: harness.key) != nil)
     }
 
-    @Test func `Bytes that are no picture are an error, and the old picture stays at every level`() async {
+    @Test func `Bytes that are not an image are an error, and the old image stays at every level`() async {
         let harness = RefreshHarness("bad page", etag: "\"2\"")
         harness.put("old", etag: "\"1\"")
         #expect(await harness.start().deliveries.texts(atLeast: 2) == ["old", "error 1001"])
         #expect(harness.disk[harness.key]?.data == Data("old".utf8))
         #expect(harness.disk[harness.key]?.validators?.etag == "\"1\"")
         #expect(harness.cache.memoryImage(forKey: harness.key) != nil)
-        #expect(!harness.manager.isFailed(harness.url), "what is cached can still be loaded")
+        #expect(!harness.manager.isFailed(harness.url), "a cached image can still be loaded")
         #expect(await harness.start([]).deliveries.texts(atLeast: 1) == ["image"])
     }
 
-    @Test func `Cancelled after the cached picture, it ends with the cancellation`() async {
+    @Test func `Cancelled after the cached image, a load ends with the cancellation`() async {
         let harness = RefreshHarness("new", etag: "\"2\"")
         harness.put("old", etag: "\"1\"")
         harness.server.edit { $0.isHeld = true }
@@ -95,13 +95,13 @@ import Testing
         await harness.server.waitForLoads(1)
         operation.cancel()
         #expect(await deliveries.texts(atLeast: 2) == ["old", "error 2002"])
-        // The thread that began the refresh may only now learn that nobody wants it.
+        // The thread that started the refresh may learn of the cancellation only now.
         #expect(await harness.manager.pipeline.becomesIdle())
         #expect(harness.server.edit { $0.loads[0].isCancelled })
         #expect(harness.disk[harness.key]?.data == Data("old".utf8))
     }
 
-    @Test func `A load that its first call cancels asks nobody`() async {
+    @Test func `A load cancelled by its first callback sends no request`() async {
         let harness = RefreshHarness("new")
         harness.put("old")
         let operation = Lock<WebImageLoadOperation?>(nil)
@@ -120,25 +120,25 @@ import Testing
         #expect(harness.server.requests.isEmpty && !load.isRunning)
     }
 
-    @Test func `Loads of one picture share the request, and each gets both pictures`() async {
+    @Test func `Loads of one image share the request, and each gets both images`() async {
         let harness = RefreshHarness("new", etag: "\"2\"")
         harness.put("old", etag: "\"1\"")
         harness.server.edit { $0.isHeld = true }
         let loads = (0..<5).map { _ in harness.start().deliveries }
         for load in loads { await load.wait(for: 1) }
         await harness.server.waitForLoads(1)
-        // Without a request of its own, a load joins the one under way.
+        // Without its own request, a load joins the running one.
         let late = harness.start().deliveries
         await late.wait(for: 1)
-        // The cached picture is delivered before the load joins: six loads, those whose caller was shown what memory has apart, and what waits
-        // below them for the answer.
+        // The cached image is delivered before the load joins: six loads, not counting those whose caller got the image
+        // from memory, and the work below them that waits for the response.
         await wait(while: harness.manager.pipeline.waitingCount < 8)
         harness.server.release()
         for load in loads + [late] { #expect(await load.texts(atLeast: 2).last == "new") }
         #expect(harness.server.requests.count == 1)
     }
 
-    @Test func `A picture that is gone from disk is loaded whole, and the same again is no news`() async {
+    @Test func `An image missing on disk is loaded whole, and the same bytes count as unchanged`() async {
         let harness = RefreshHarness("old", etag: "\"1\"")
         await harness.load()
         harness.fake.edit { $0.disk = [:] }
@@ -148,7 +148,7 @@ import Testing
         #expect(harness.disk[harness.key]?.data == Data("old".utf8), "it is back")
     }
 
-    @Test func `With only the cache or only the loader asked there is one result, the last`() async throws {
+    @Test func `With fromCacheOnly or fromLoaderOnly there is only one result`() async throws {
         let harness = RefreshHarness("new", etag: "\"2\"")
         harness.put("old", etag: "\"1\"")
         let cached = await harness.start([.refreshCached, .fromCacheOnly]).deliveries.all(atLeast: 1)
@@ -158,18 +158,18 @@ import Testing
         #expect(harness.server.requests[0].additionalHeaders.fields.isEmpty)
     }
 
-    @Test func `What is not cached is loaded as without the option`() async throws {
+    @Test func `An image that is not cached is loaded as without the option`() async throws {
         let harness = RefreshHarness("new", etag: "\"1\"")
         let results = try await harness.start().deliveries.all(atLeast: 1).map { try $0.get() }
         #expect(results.count == 1 && results[0].isFinal && results[0].cacheType == .none)
         harness.put("bad entry")
         harness.fake.edit { $0.memory = [:] }
-        #expect(await harness.start().deliveries.texts(atLeast: 1) == ["new"], "no picture is no hit")
+        #expect(await harness.start().deliveries.texts(atLeast: 1) == ["new"], "without an image there is no hit")
         let keyless = harness.context { $0.cacheKeyFilter = CacheKeyFilter { _ in nil } }
         #expect(await harness.start(context: keyless).deliveries.texts(atLeast: 1) == ["new"])
     }
 
-    @Test func `Conditions of the context's own win`() async {
+    @Test func `Conditions of the context override the entry's validators`() async {
         let harness = RefreshHarness("new", etag: "\"2\"")
         harness.put("old", etag: "\"1\"", lastModified: "Mon, 01 Jan 2024 00:00:00 GMT")
         let context = harness.context { $0.additionalHeaders = ["If-None-Match": "\"2\"", "X-A": "b"] }
@@ -178,7 +178,7 @@ import Testing
         #expect(fields["If-None-Match"] == "\"2\"" && fields["If-Modified-Since"] == nil && fields["X-A"] == "b")
     }
 
-    @Test func `Without a loader for it, the cached picture is the last`() async throws {
+    @Test func `Without a loader for it, only the cached image is delivered`() async throws {
         let harness = RefreshHarness("new")
         harness.put("old")
         harness.server.edit { $0.serves = false }
@@ -186,7 +186,7 @@ import Testing
         #expect(results.map(\.isFinal) == [true] && harness.server.requests.isEmpty)
     }
 
-    @Test func `A synchronous query delivers what is on disk in the call`() async {
+    @Test func `A synchronous query delivers a disk entry in the call`() async {
         let harness = RefreshHarness("new")
         harness.put("old")
         harness.server.edit { $0.isHeld = true }
@@ -197,7 +197,7 @@ import Testing
         #expect(await deliveries.texts(atLeast: 2) == ["old", "new"])
     }
 
-    @Test func `Validators that come with a 304 take the place of those that lie with the bytes`() async {
+    @Test func `Validators of a 304 replace those of the entry`() async {
         let date = "Mon, 01 Jan 2024 00:00:00 GMT"
         let harness = RefreshHarness("old", etag: "\"1\"")
         harness.put("old", etag: "\"1\"", lastModified: date)
@@ -212,7 +212,7 @@ import Testing
         #expect(harness.server.requests.map { $0.additionalHeaders["If-None-Match"] } == ["\"1\"", "\"1\"", "W/\"1\""])
     }
 
-    @Test func `A last modified time alone is enough`() async {
+    @Test func `A Last-Modified time is enough`() async {
         let date = "Mon, 01 Jan 2024 00:00:00 GMT"
         let harness = RefreshHarness("old")
         harness.server.edit { $0.lastModified = date }
@@ -222,7 +222,7 @@ import Testing
         #expect(harness.server.requests[1].additionalHeaders["If-Modified-Since"] == date)
     }
 
-    @Test func `What a query put into memory is refreshed as what a load put there`() async throws {
+    @Test func `An image cached in memory by a query is refreshed like one cached by a load`() async throws {
         let cache = FakeDisk().cache()
         let harness = RefreshHarness("same", cache: cache)
         await harness.load()
@@ -237,7 +237,7 @@ import Testing
         #expect(harness.server.requests.count == 2)
     }
 
-    @Test func `Validators are kept of whole pictures alone`() {
+    @Test func `Validators are kept only of whole images`() {
         let url = URL(string: "http://host/a")!
         let rule = StorageRule()
         for status in [200, 203, 206, 404] {

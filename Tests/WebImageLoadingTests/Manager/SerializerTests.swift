@@ -5,7 +5,7 @@ import Testing
 import WebImageLoading
 
 @Suite(.timeLimit(.minutes(1))) struct SerializerTests {
-    /// What a serializer was asked for.
+    /// The serializer's arguments.
     private struct Call: Equatable {
         var imageWidth: Int?
         var data: String?
@@ -27,7 +27,7 @@ import WebImageLoading
         }
     }
 
-    @Test func `The serializer's bytes go to disk, and the result keeps what was downloaded`() async throws {
+    @Test func `The serializer's bytes are written to disk, and the result has the downloaded bytes`() async throws {
         let harness = RefreshHarness("picture", etag: "\"1\"")
         let log = Log("small")
         let context = harness.context { $0.cacheSerializer = log.serializer }
@@ -42,7 +42,7 @@ import WebImageLoading
         #expect(entry.validators?.receivedHash == Data("picture".utf8).contentHash)
     }
 
-    @Test func `A later disk hit gives the serialised bytes and their picture, and is not serialised again`() async {
+    @Test func `A later disk hit returns the serialized bytes and their image, and is not serialized again`() async {
         let harness = RefreshHarness("picture")
         let log = Log("small")
         let context = harness.context { $0.cacheSerializer = log.serializer }
@@ -52,7 +52,7 @@ import WebImageLoading
         #expect(log.all.count == 1 && harness.server.requests.count == 1)
     }
 
-    @Test func `Original and thumbnail are asked for once each`() async throws {
+    @Test func `Original and thumbnail are serialized once each`() async throws {
         let harness = RefreshHarness("picture")
         let log = Log("made")
         var context = harness.thumbnail(2)
@@ -61,14 +61,14 @@ import WebImageLoading
         let calls = [
             Call(imageWidth: nil, data: "picture", url: harness.url), Call(imageWidth: 2, data: nil, url: harness.url),
         ]
-        #expect(log.all == calls, "the whole picture was not decoded")
+        #expect(log.all == calls, "the whole image was not decoded")
         let key = harness.manager.cacheKey(for: harness.url, context: context)
         #expect(harness.disk[key]?.data == Data("made".utf8) && harness.disk[harness.key]?.data == Data("made".utf8))
         #expect(harness.cache.memoryImage(forKey: key)?.pixelWidth == 2)
     }
 
     @Test(arguments: [nil, ""])
-    func `No answer means what is stored without a serializer`(answer: String?) async throws {
+    func `Nil means the bytes that would be stored without a serializer`(answer: String?) async throws {
         let harness = RefreshHarness("picture", etag: "\"1\"")
         let log = Log(answer)
         var context = harness.context { $0.imageTransformer = .transformer(FakeTransformer("t")) }
@@ -81,7 +81,7 @@ import WebImageLoading
         #expect(log.all.map(\.data) == ["picture", nil] && log.all.map(\.imageWidth) == [4, 4])
     }
 
-    @Test func `An image of less than the bytes are is not given for them`() async {
+    @Test func `An image of only the first frame is not passed to the serializer with the whole bytes`() async {
         let harness = RefreshHarness("picture")
         let log = Log("made")
         let context = harness.context { $0.cacheSerializer = log.serializer }
@@ -89,7 +89,7 @@ import WebImageLoading
         #expect(log.all == [Call(imageWidth: nil, data: "picture", url: harness.url)])
     }
 
-    @Test func `What does not go to disk, or is no picture, is not serialised`() async {
+    @Test func `Data that is not written to disk, or is not an image, is not serialized`() async {
         let log = Log("made")
         for (text, type) in [("picture", ImageCacheType.memory), ("bad", .all)] {
             let harness = RefreshHarness(text)
@@ -104,7 +104,7 @@ import WebImageLoading
         #expect(log.all.isEmpty)
     }
 
-    @Test func `The context's serializer wins over the manager's`() async {
+    @Test func `The context's serializer overrides the manager's`() async {
         let harness = RefreshHarness("picture")
         let (own, other) = (Log("own"), Log("other"))
         harness.manager.cacheSerializer = other.serializer
@@ -116,7 +116,7 @@ import WebImageLoading
         #expect(own.all.count == 1 && other.all.count == 1)
     }
 
-    @Test func `Loads with other serializers share the download and not what is stored`() async {
+    @Test func `Loads with different serializers share the download, but not the store`() async {
         let harness = RefreshHarness("picture")
         harness.server.edit { $0.isHeld = true }
         let logs = [Log("one"), Log("two")]
@@ -131,7 +131,7 @@ import WebImageLoading
     }
 
     @Test(arguments: [false, true])
-    func `A refresh compares with what was received, not with what was stored`(isThumbnail: Bool) async {
+    func `A refresh compares the received bytes, not the stored ones`(isThumbnail: Bool) async {
         let harness = RefreshHarness("picture")
         let serializer = Log("made").serializer
         var context = isThumbnail ? harness.thumbnail(2) : harness.context()

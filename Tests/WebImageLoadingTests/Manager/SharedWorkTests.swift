@@ -17,7 +17,7 @@ import Testing
         #expect(harness.coder.decodes.count == 1)
     }
 
-    @Test func `A load that is cancelled while the shared picture is handed out stores nothing`() async {
+    @Test func `A load cancelled while the shared image is delivered stores nothing`() async {
         let harness = ManagerHarness()
         let (cache, key) = (harness.cache, harness.url.absoluteString)
         let second = Lock<WebImageLoadOperation?>(nil)
@@ -27,7 +27,7 @@ import Testing
             cache.removeImage(forKey: key, from: .all, completion: nil)
             first.record(result)
         }
-        // Stores to another level, so that the two share the decode and not the end.
+        // Stores to another level, so that the two share the decode but not the end.
         let (operation, outcome) = harness.start(context: harness.context { $0.storeCacheType = .memory })
         second.withLock { $0 = operation }
         await harness.loader.waitForLoads(1)[0].succeed()
@@ -48,7 +48,7 @@ import Testing
         #expect(harness.coder.decodes.count == 2)
     }
 
-    @Test func `A chain shares the steps of a shorter chain under way`() async throws {
+    @Test func `A chain shares the steps of a shorter running chain`() async throws {
         let harness = ManagerHarness()
         let resize = FakeTransformer("resize")
         let blur = FakeTransformer("blur")
@@ -86,7 +86,7 @@ import Testing
         #expect(try await first.image() === (try await outcome.image()))
     }
 
-    @Test func `A load from the cache only does not share the download of another`() async throws {
+    @Test func `A fromCacheOnly load does not share another load's download`() async throws {
         let harness = ManagerHarness()
         let load = harness.start().outcome
         _ = await harness.loader.waitForLoads(1)
@@ -95,7 +95,7 @@ import Testing
         _ = try await load.image()
     }
 
-    @Test func `A download with other trust or cookies is another download`() async throws {
+    @Test func `Downloads with different trust or cookies are not shared`() async throws {
         let harness = ManagerHarness()
         _ = harness.start().outcome
         _ = harness.start(options: .allowInvalidSSLCertificates).outcome
@@ -104,7 +104,7 @@ import Testing
         for load in loads { load.succeed() }
     }
 
-    @Test func `One error reaches everyone who waits, once each`() async {
+    @Test func `Each waiting load gets one error`() async {
         let harness = ManagerHarness()
         let outcomes = (0..<5).map { _ in harness.start().outcome }
         let error = WebImageError(.invalidDownloadStatusCode, "404", statusCode: 404)
@@ -130,7 +130,7 @@ import Testing
         #expect(readings.withLock { $0 } == [30, 60])
     }
 
-    @Test func `Loads wait at the gate while too many bytes are undecoded`() async throws {
+    @Test func `Loads wait at the back-pressure limiter while too many bytes are undecoded`() async throws {
         let harness = ManagerHarness(undecodedByteLimit: 1)
         let first = harness.start().outcome
         let second = harness.start(URL(string: "http://host/second")).outcome
@@ -142,7 +142,7 @@ import Testing
         _ = try await second.image()
     }
 
-    @Test func `A failed load lets the next one through the gate`() async throws {
+    @Test func `A failed load lets the next one through the back-pressure limiter`() async throws {
         let harness = ManagerHarness(undecodedByteLimit: 1)
         let first = harness.start().outcome
         let second = harness.start(URL(string: "http://host/second")).outcome

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.tags(.addressSanitizer)) struct StoreCoderTests {
     @Test(.timeLimit(.minutes(1)))
-    func `The context's coder encodes what is stored`() async throws {
+    func `The context's coder encodes stored images`() async throws {
         let directory = TemporaryDirectory()
         let cache = ImageCache(directory: directory.path)
         let manager = WebImageManager(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageLoading
 
-/// Bytes that start with "anim" are an animation to it, those with "vector" a drawing.
+/// Decodes bytes that start with "anim" as an animation, those with "vector" as a drawing.
 private final class KindCoder: ImageCoder {
     private let plain = PlainCoder()
 
@@ -61,7 +61,7 @@ private struct FailingTransformer: ImageTransformer {
     ]
 
     @Test(arguments: kinds.indices)
-    func `An animation is transformed only when asked to`(kind: Int) async throws {
+    func `An animation is transformed only on request`(kind: Int) async throws {
         let (text, option) = Self.kinds[kind]
         let harness = Harness(text)
         let plain = try await harness.result()
@@ -77,14 +77,14 @@ private struct FailingTransformer: ImageTransformer {
         )
     }
 
-    @Test func `What is not transformed lies under the plain key alone`() async throws {
+    @Test func `An untransformed image is cached only under the plain key`() async throws {
         let harness = Harness("animation")
         _ = try await harness.result()
         #expect(harness.fakes.cache.memoryKeys == [harness.plainKey])
         #expect(harness.fakes.cache.diskKeys == [harness.plainKey])
     }
 
-    @Test func `An animation in memory serves a load with a transformer, in the call`() async throws {
+    @Test func `An animation in memory serves a load with a transformer synchronously`() async throws {
         let harness = Harness("animation")
         let plain = try await harness.result([], harness.context { $0.imageTransformer = .none })
         let (_, outcome) = harness.fakes.start(context: harness.context())
@@ -96,7 +96,7 @@ private struct FailingTransformer: ImageTransformer {
         #expect(sync.count == 1 && harness.coder.decodeCount == 1)
     }
 
-    @Test func `A still picture in memory does not serve a load with a transformer`() async throws {
+    @Test func `A still image in memory does not serve a load with a transformer`() async throws {
         let harness = Harness("still")
         _ = try await harness.result([], harness.context { $0.imageTransformer = .none })
         let result = try await harness.result()
@@ -116,12 +116,12 @@ private struct FailingTransformer: ImageTransformer {
         #expect(harness.fakes.loader.loads.count == 1 && harness.transformer.count == 0)
     }
 
-    @Test func `The first frame alone is a still picture, and is transformed`() async throws {
+    @Test func `A first frame is a still image, and is transformed`() async throws {
         let harness = Harness("animation")
         #expect(try await harness.result(.decodeFirstFrameOnly).image.metadata.isTransformed)
     }
 
-    @Test func `A chain is left out as a whole`() async throws {
+    @Test func `A chain is skipped as a whole`() async throws {
         let harness = Harness("animation")
         let parts = [FakeTransformer("a"), FakeTransformer("b")]
         let context = harness.context { $0.imageTransformer = .transformer(PipelineTransformer(parts)) }
@@ -131,7 +131,7 @@ private struct FailingTransformer: ImageTransformer {
         #expect(parts.allSatisfy { $0.count == 1 })
     }
 
-    @Test func `An untransformed thumbnail lies under the thumbnail's key`() async throws {
+    @Test func `An untransformed thumbnail is cached under the thumbnail's key`() async throws {
         let harness = Harness("animation")
         let size = ImageSize(width: 2, height: 2)
         let result = try await harness.result([], harness.context { $0.thumbnailPixelSize = size })
@@ -141,7 +141,7 @@ private struct FailingTransformer: ImageTransformer {
         #expect(harness.fakes.cache.diskKeys == [harness.plainKey])
     }
 
-    @Test func `Loads with and without the option at once are told apart`() async throws {
+    @Test func `Concurrent loads with and without the option are not shared`() async throws {
         let harness = Harness("animation")
         let fakes = ManagerHarness()
         let outcomes = [WebImageOptions(), .transformAnimatedImage].map {
@@ -166,7 +166,7 @@ private struct FailingTransformer: ImageTransformer {
         #expect(!result.image.metadata.isTransformed && result.cacheKey == harness.plainKey)
     }
 
-    @Test func `Pictures of both kinds in one batch go each their way`() async throws {
+    @Test func `Animations and still images in one batch are each handled their own way`() async throws {
         let resize = ResizingTransformer(size: ImageSize(width: 8, height: 8), scaleMode: .fill)
         let chain = PipelineTransformer([resize, FakeTransformer("blur")])
         let manager = WebImageManager(cache: FakeCache(), loader: FileImageLoader.shared, pipeline: Pipeline())
@@ -185,12 +185,12 @@ private struct FailingTransformer: ImageTransformer {
         }
     }
 
-    @Test func `What could not be transformed is stored nowhere`() async throws {
+    @Test func `An image whose transformation failed is not stored`() async throws {
         let harness = Harness("still")
         let context = harness.context { $0.imageTransformer = .transformer(FailingTransformer()) }
         let error = await harness.fakes.start(options: .waitStoreCache, context: context).outcome.error()
         #expect(error?.code == .transformFailed && error?.url == harness.fakes.url)
         #expect(harness.fakes.cache.memoryKeys.isEmpty)
-        #expect(harness.fakes.cache.diskKeys == [harness.plainKey], "the original is a good picture")
+        #expect(harness.fakes.cache.diskKeys == [harness.plainKey], "the original is a valid image")
     }
 }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WebImageLoading
 
-/// Notes whether it runs on the thread that made it.
+/// Records whether it runs on the thread that made it.
 private final class ThreadTransformer: ImageTransformer {
     let transformerKey: String
     private let maker = ctest_thread_number()
@@ -24,8 +24,8 @@ private final class ThreadTransformer: ImageTransformer {
     }
 }
 
-/// The threads that transformers run on. Caches and loaders answer in the call here, so nothing but the library's own
-/// queues takes the work away from the caller.
+/// The threads that transformers run on. Caches and loaders respond synchronously here, so only the library's own
+/// queues move the work off the caller's thread.
 @Suite(.tags(.threadSanitizer, .addressSanitizer), .timeLimit(.minutes(1))) struct TransformThreadTests {
     enum Source: CaseIterable { case loader, disk, memory, thumbnail }
 
@@ -39,9 +39,9 @@ private final class ThreadTransformer: ImageTransformer {
         return harness
     }
 
-    /// What became of a load whose caller's thread stayed until its end, so that no other thread has its number.
+    /// The outcome of a load whose caller's thread lived until its end, so that no other thread has its number.
     struct Run: Sendable {
-        /// Whether the picture is transformed; nil when there was an error, or no end.
+        /// A Boolean value that indicates whether the image is transformed; nil when there was an error, or no end.
         var isTransformed: Bool?
         var isInTheCall = false
         /// For each transformer, whether its runs were on the caller's thread.
@@ -74,13 +74,13 @@ private final class ThreadTransformer: ImageTransformer {
     }
 
     @Test(arguments: Source.allCases)
-    func `A transformer never runs on the caller's thread, wherever the picture comes from`(source: Source) async {
+    func `A transformer never runs on the caller's thread, whatever the image's source`(source: Source) async {
         let run = await run(source)
         #expect(run.isTransformed == true && run.areOnCallersThread == [[false], [false]])
     }
 
     @Test(arguments: [Source.disk, .thumbnail])
-    func `Asked to deliver what is on disk before it returns, a load transforms on the caller's thread`(source: Source)
+    func `A load with queryDiskDataSync transforms a disk hit on the caller's thread`(source: Source)
         async
     {
         let run = await run(source, .queryDiskDataSync)
@@ -89,7 +89,7 @@ private final class ThreadTransformer: ImageTransformer {
     }
 
     @Test(arguments: [Source.loader, .memory])
-    func `What is not on disk is transformed on other threads also then`(source: Source) async {
+    func `With that option, other images are still transformed on other threads`(source: Source) async {
         let run = await run(source, .queryDiskDataSync)
         #expect(run.isTransformed == true && run.areOnCallersThread == [[false], [false]])
     }

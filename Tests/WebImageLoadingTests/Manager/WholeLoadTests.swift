@@ -11,7 +11,7 @@ import Testing
         WebImageOptions.delayPlaceholder, .avoidAutoSetImage, .forceTransition, .avoidAutoCancelImage, .waitTransition,
         .continueInBackground, .avoidDecodeImage,
     ])
-    func `Options of views change nothing in a load`(option: WebImageOptions) async throws {
+    func `View options do not affect a load`(option: WebImageOptions) async throws {
         let (plain, other) = (ManagerHarness.answering(), ManagerHarness.answering())
         for harness in [plain, other] {
             let options = harness.manager === other.manager ? option.union(.waitStoreCache) : .waitStoreCache
@@ -26,7 +26,7 @@ import Testing
         #expect(plain.loader.loads.map(\.request.options) == other.loader.loads.map(\.request.options))
     }
 
-    @Test func `A cache of one's own serves a load`() async throws {
+    @Test func `A custom cache serves a load`() async throws {
         let harness = ManagerHarness.answering("downloaded")
         let cache = MemoryOnlyCache()
         let manager = WebImageManager(cache: cache, loader: harness.loader, pipeline: Pipeline())
@@ -36,7 +36,7 @@ import Testing
         #expect(harness.loader.loads.count == 1)
     }
 
-    @Test func `A load that cannot begin says why, from a URL and from a string`() async {
+    @Test func `A load that cannot start reports why, from a URL and from a string`() async {
         let harness = ManagerHarness.answering()
         for (text, words) in [("", "missing or empty"), ("http://[bad", "invalid URL 'http://[bad'")] {
             let outcome = Outcome()
@@ -50,7 +50,7 @@ import Testing
     }
 }
 
-/// The least that a cache can be.
+/// A minimal cache.
 private final class MemoryOnlyCache: ImageCaching {
     private final class Done: WebImageOperation {
         func cancel() {}

@@ -21,7 +21,7 @@ private struct Bench {
 
     var seen: [String] { log.withLock { $0 } }
 
-    /// Asks for bytes; what is let in is kept in `kept` until the test lets go of it.
+    /// Requests bytes; granted reservations are kept in `kept` until the test releases them.
     func ask(
         _ bytes: Int,
         _ name: String,
@@ -41,7 +41,7 @@ private struct Bench {
     }
 }
 
-/// Keeps images, and lets go of one after the other when it is asked for room.
+/// Keeps images, and releases them one by one when asked for memory.
 private final class Shelf: PixelHolder {
     let images: Lock<[Image]>
 
@@ -55,7 +55,7 @@ private final class Shelf: PixelHolder {
         Image(bitmap: try .allocate(width: side, height: side, pixelFormat: .bgra8Premultiplied))
     }
 
-    @Test func `A budget is off until it has a limit, and then everything passes it by`() throws {
+    @Test func `A budget is unlimited until it has a limit`() throws {
         let bench = Bench(0)
         let kept = Lock<[MemoryReservation]>([])
         _ = bench.ask(.max, "a", kept)
@@ -66,7 +66,7 @@ private final class Shelf: PixelHolder {
         #expect(!DecodedMemoryBudget.shared.isOn && WebImageManager().memoryBudget === DecodedMemoryBudget.shared)
     }
 
-    @Test func `Who waits holds no thread, and runs when another one ends`() {
+    @Test func `A waiting job holds no thread, and runs when another one ends`() {
         let bench = Bench(1 << 20)
         let kept = Lock<[MemoryReservation]>([])
         _ = bench.ask(800 << 10, "a", kept)
@@ -78,7 +78,7 @@ private final class Shelf: PixelHolder {
         #expect(bench.seen == ["in a", "in b"] && bench.budget.usage.inFlightByteCount == 500 << 10)
     }
 
-    @Test func `A reservation that is dropped is given back`() {
+    @Test func `A dropped reservation is returned`() {
         let bench = Bench(1 << 20)
         let kept = Lock<[MemoryReservation]>([])
         _ = bench.ask(800 << 10, "a", kept)
@@ -89,7 +89,7 @@ private final class Shelf: PixelHolder {
         #expect(bench.seen == ["in a", "in b"])
     }
 
-    @Test func `Who is cancelled while waiting never runs, and makes room for the next`() {
+    @Test func `A job cancelled while waiting never runs, and the next one is admitted`() {
         let bench = Bench(1 << 20)
         let kept = Lock<[MemoryReservation]>([])
         _ = bench.ask(600 << 10, "a", kept)
@@ -103,7 +103,7 @@ private final class Shelf: PixelHolder {
         second.cancel()
     }
 
-    @Test func `Prefetching waits behind what is seen, until it is seen itself`() {
+    @Test func `Prefetches wait behind visible images, until they become visible themselves`() {
         let bench = Bench(1 << 20)
         let kept = Lock<[MemoryReservation]>([])
         _ = bench.ask(1 << 20, "first", kept)
@@ -121,7 +121,7 @@ private final class Shelf: PixelHolder {
         #expect(bench.seen == ["in first", "in normal", "in low"])
     }
 
-    @Test func `Pixels count as long as they live, and once however many images share them`() throws {
+    @Test func `Pixels count as long as they exist, and once however many images share them`() throws {
         let bench = Bench(1 << 20)
         var first: Image? = try image(100)
         var second: Image? = first?.with(scale: 2)
@@ -135,7 +135,7 @@ private final class Shelf: PixelHolder {
         #expect(bench.budget.usage.heldByteCount == 0 && bench.budget.usage.peakByteCount == held)
     }
 
-    @Test func `What a decode made counts in place of what was reserved for it`() throws {
+    @Test func `A decode's actual cost replaces its reservation`() throws {
         let bench = Bench(1 << 20)
         let kept = Lock<[MemoryReservation]>([])
         _ = bench.ask(900 << 10, "a", kept)
@@ -147,7 +147,8 @@ private final class Shelf: PixelHolder {
         withExtendedLifetime(image) {}
     }
 
-    @Test func `Images of an attached cache go before anybody waits, and those that are shown free nothing`() throws {
+    @Test func `Images of an attached cache are evicted before any job waits, and displayed ones free nothing`() throws
+    {
         let directory = TemporaryDirectory()
         let cache = ImageCache(directory: directory.path)
         let bench = Bench(1 << 20)
@@ -173,7 +174,7 @@ private final class Shelf: PixelHolder {
         withExtendedLifetime(shown) {}
     }
 
-    @Test func `What holds pixels and is no cache is asked for room as caches are, as long as it lives`() throws {
+    @Test func `A custom holder of pixels is asked for memory like a cache, as long as it exists`() throws {
         let bench = Bench(1 << 20)
         var shelf: Shelf? = Shelf(try (0..<5).map { _ in try image(180) })
         for image in shelf?.images.withLock({ $0 }) ?? [] { bench.budget.hold(image) }
@@ -192,7 +193,7 @@ private final class Shelf: PixelHolder {
         #expect(bench.seen == ["in a", "in b"])
     }
 
-    @Test func `Images that are said to cost nothing go, too`() throws {
+    @Test func `Images with a cost of zero are evicted, too`() throws {
         let directory = TemporaryDirectory()
         let cache = ImageCache(directory: directory.path)
         let bench = Bench(1 << 20)
@@ -209,7 +210,7 @@ private final class Shelf: PixelHolder {
         #expect(bench.seen == ["in a"] && bench.budget.usage.heldByteCount == 0)
     }
 
-    @Test func `With nothing to wait for it is refused with the name of the limit`() throws {
+    @Test func `With nothing to wait for the job is refused with the name of the limit`() throws {
         let bench = Bench(1 << 20)
         let held = try image(400)
         bench.budget.hold(held)
@@ -223,7 +224,7 @@ private final class Shelf: PixelHolder {
         withExtendedLifetime(held) {}
     }
 
-    @Test func `With patience it waits until pixels that are shown go, or the time is over`() throws {
+    @Test func `With a patience it waits until displayed pixels are released, or the time is over`() throws {
         let queue = WorkQueue(stepped: "test")
         let timers = Lock<[@Sendable () -> Void]>([])
         let delays = DelaySource { _, body in
@@ -258,7 +259,7 @@ private final class Shelf: PixelHolder {
         withExtendedLifetime(other) {}
     }
 
-    @Test func `A load waits for so long in all, however often it asks`() throws {
+    @Test func `A load's patience is limited in total, however often it asks`() throws {
         let queue = WorkQueue(stepped: "test")
         let clock = ManualClock()
         let timers = Lock<[(nanoseconds: UInt64, body: @Sendable () -> Void)]>([])
@@ -293,7 +294,7 @@ private final class Shelf: PixelHolder {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `Who cannot wait is answered even while memory is freed for another one that cannot`() async throws {
+    func `A job that cannot wait is answered even while memory is freed for another one`() async throws {
         let bench = Bench(1 << 20)
         let held = try image(400)
         bench.budget.hold(held)
@@ -303,7 +304,7 @@ private final class Shelf: PixelHolder {
         @Sendable func ask(_ name: String) {
             if case .refused = budget.now(600 << 10, mayShrink: false) { answers.withLock { $0.append(name) } }
         }
-        // A handler that waits for a thread which asks itself.
+        // A handler that waits for a thread which makes a request itself.
         let id = budget.addReclaim {
             guard
                 isFirst.withLock({ isFirst in
@@ -321,7 +322,7 @@ private final class Shelf: PixelHolder {
         withExtendedLifetime(held) {}
     }
 
-    @Test(.timeLimit(.minutes(1))) func `A cache may go, with pixels that count, while others are attached`()
+    @Test(.timeLimit(.minutes(1))) func `A cache may be released, with pixels that count, while others are attached`()
         async throws
     {
         let budget = DecodedMemoryBudget(byteLimit: 64 << 20)
@@ -342,7 +343,7 @@ private final class Shelf: PixelHolder {
         #expect(await ended.value { $0 == 2 ? true : nil } == true)
     }
 
-    @Test func `What is reserved for a picture does for what is made of it, once`() throws {
+    @Test func `A reservation for an image also covers its derived image, once`() throws {
         let bench = Bench(1 << 20)
         let kept = Lock<[MemoryReservation]>([])
         _ = bench.ask(900 << 10, "a", kept)
@@ -361,9 +362,8 @@ private final class Shelf: PixelHolder {
         withExtendedLifetime(picture) {}
     }
 
-    @Test func `A job that goes on with an image of the running one takes over what is left, and no other job does`()
-        throws
-    {
+    @Test
+    func `Only a job that continues with the image takes over the rest of its reservation`() throws {
         let bench = Bench(1 << 20)
         let (picture, other, flip) = (
             try image(200), try image(200), FlippingTransformer(horizontal: true, vertical: false)
@@ -389,7 +389,7 @@ private final class Shelf: PixelHolder {
         withExtendedLifetime((first, picture, other)) {}
     }
 
-    @Test(arguments: [false, true]) func `A job that is over keeps nothing of what it was to do`(isCancelled: Bool) {
+    @Test(arguments: [false, true]) func `A finished job retains nothing of its work`(isCancelled: Bool) {
         let queue = WorkQueue(stepped: "test")
         let budget = DecodedMemoryBudget(isProcessWide: false, queue: queue, delays: .system)
         budget.byteLimit = 1 << 20
@@ -417,11 +417,11 @@ private final class Shelf: PixelHolder {
         withExtendedLifetime(held) {}
     }
 
-    @Test func `A picture that is arriving gives its memory up when another one needs it`() throws {
+    @Test func `An incremental decode releases its memory when another job needs it`() throws {
         let bench = Bench(1 << 20)
         let kept = Lock<[MemoryReservation]>([])
         let room = Lock<ProvisionalReservation?>(nil)
-        // In a function of its own, which lets go of the reservation.
+        // In a separate function, which releases the reservation.
         func begin() {
             let arriving = bench.budget.roomOfWhatIsLeft(900 << 10) {
                 bench.queue.submit { room.withLock { $0 = nil } }
@@ -437,7 +437,7 @@ private final class Shelf: PixelHolder {
         #expect(bench.seen == ["in a"])
     }
 
-    @Test func `Many threads that decode, let go and give up leave nothing behind`() async {
+    @Test func `Many threads that decode, release and cancel leave nothing behind`() async {
         let queue = WorkQueue(name: "test", width: 4)
         let budget = DecodedMemoryBudget(isProcessWide: false, queue: queue)
         budget.policy = .reject
@@ -474,7 +474,7 @@ private final class Shelf: PixelHolder {
 
 private final class Owned: Sendable {}
 
-/// Knows nothing of what it needs.
+/// A coder without a cost estimate.
 private final class GreedyCoder: ImageCoder {
     func canDecode(_ data: Data) -> Bool { true }
 

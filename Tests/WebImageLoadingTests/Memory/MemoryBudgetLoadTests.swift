@@ -28,11 +28,10 @@ import Testing
         }
     }
 
-    /// A grey picture of that many pixels; decoding it takes three bytes for each.
+    /// A grey image with this number of pixels; decoding it takes three bytes for each.
     private func picture(_ side: Int) -> Data { Data(PNGBomb.make(width: side, height: side)) }
 
-    @Test func `A picture that does not fit is made smaller and says so, and a later load has all of it`() async throws
-    {
+    @Test func `An image that does not fit is scaled down and marked, and a later load gets all of it`() async throws {
         let world = try World(1 << 20, .shrink)
         let url = try world.url(picture(1000), name: "a.png")
         let small = try await world.manager.result(with: url).image
@@ -44,7 +43,7 @@ import Testing
         #expect(whole.pixelWidth == 1000 && whole.metadata.scaleDownLimitBytes == 0)
     }
 
-    @Test func `Where the policy says so it is refused with a typed error, and the URL is tried again`() async throws {
+    @Test func `If the policy refuses it there is a typed error, and the URL can be tried again`() async throws {
         let world = try World(1 << 20, .reject)
         let url = try world.url(picture(1000), name: "a.png")
         let error = await #expect(throws: WebImageError.self) { _ = try await world.manager.image(with: url) }
@@ -55,7 +54,7 @@ import Testing
         #expect(whole.pixelWidth == 1000)
     }
 
-    @Test func `Fifty pictures at once stay within the budget, and all arrive`() async throws {
+    @Test func `Fifty concurrent images stay within the budget, and all arrive`() async throws {
         let world = try World(12 << 20, .reject)
         world.budget.patience = 20
         let urls = try (0..<50).map { try world.url(picture(900 + $0), name: "\($0).png") }
@@ -69,9 +68,9 @@ import Testing
         #expect(world.budget.usage.heldByteCount > 0)
     }
 
-    @Test func `Images in memory go for new ones, and what is found there takes no part`() async throws {
+    @Test func `Images in memory are evicted for new ones, and memory hits need no reservation`() async throws {
         let world = try World(5 << 20, .reject)
-        // Whoever has delivered an image lets go of it a moment later.
+        // The thread that delivered an image releases it a moment later.
         world.budget.patience = 20
         let first = try world.url(picture(900), name: "a.png")
         let second = try world.url(picture(1000), name: "b.png")
@@ -84,12 +83,12 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `Pictures that nobody keeps make room for each other without patience`(isTransformed: Bool) async throws {
-        // One of them at a time, with what is made of it.
+    func `Images that nobody retains make space for each other without patience`(isTransformed: Bool) async throws {
+        // One of them at a time, with its derived image.
         let world = try World(isTransformed ? 10 << 20 : 4 << 20, .reject)
         var context = WebImageContext()
         context.callbackQueue = .inline
-        // What is encoded for the disk is kept for that.
+        // Its encoded form for the disk is kept for that.
         context.storeCacheType = .memory
         if isTransformed {
             context.imageTransformer = .transformer(FlippingTransformer(horizontal: true, vertical: false))
@@ -106,7 +105,7 @@ import Testing
         #expect(world.budget.usage.peakByteCount <= world.budget.byteLimit)
     }
 
-    @Test func `A picture is made smaller if there is no room for what is made of it`() async throws {
+    @Test func `An image is scaled down if there is no memory for its derived image`() async throws {
         let world = try World(5 << 20, .shrink)
         let url = try world.url(picture(1000), name: "a.png")
         var context = WebImageContext()
@@ -116,7 +115,7 @@ import Testing
         #expect(world.budget.usage.peakByteCount <= 5 << 20)
     }
 
-    @Test func `Transformed pictures count too`() async throws {
+    @Test func `Transformed images count, too`() async throws {
         let world = try World(64 << 20, .reject)
         let url = try world.url(picture(600), name: "a.png")
         var context = WebImageContext()
@@ -130,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: ImageScaleMode.allCases)
-    func `Making a picture bigger keeps within the budget, or is refused with the name of the limit`(
+    func `Enlarging an image stays within the budget, or is refused with the name of the limit`(
         mode: ImageScaleMode
     ) async throws {
         var context = WebImageContext()
@@ -151,7 +150,7 @@ import Testing
         #expect(big.budget.usage.peakByteCount > 18_000_000 && big.budget.usage.peakByteCount <= 96 << 20)
     }
 
-    @Test func `Each step of a chain has room, also when it makes the picture bigger`() async throws {
+    @Test func `Each step of a chain has a reservation, also when it enlarges the image`() async throws {
         var context = WebImageContext()
         let grow = ResizingTransformer(size: ImageSize(width: 1500, height: 1500), scaleMode: .fill)
         let shrink = ResizingTransformer(size: ImageSize(width: 30, height: 30), scaleMode: .fill)
@@ -170,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `What is made at once of a picture on disk or in memory asks first`(isInMemory: Bool) async throws {
+    func `Images derived synchronously from disk or memory hits need a reservation`(isInMemory: Bool) async throws {
         let world = try World(16 << 20, .reject)
         let url = try world.url(picture(300), name: "a.png")
         _ = try await world.manager.image(with: url)
@@ -212,7 +211,7 @@ import Testing
         withExtendedLifetime(image) {}
     }
 
-    @Test func `Managers with one budget share their work, and the budget goes with them`() throws {
+    @Test func `Managers with one budget share their work, and the budget is released with them`() throws {
         let budget = DecodedMemoryBudget(byteLimit: 1 << 20)
         var first: WebImageManager? = WebImageManager(memoryBudget: budget)
         let second = WebImageManager(memoryBudget: budget)
@@ -222,7 +221,7 @@ import Testing
         #expect(budget.pipeline === second.pipeline && first == nil)
     }
 
-    @Test func `Frames that play count, and what does not fit is passed over`() throws {
+    @Test func `Frames of running animations count, and those that do not fit are skipped`() throws {
         let budget = DecodedMemoryBudget(byteLimit: 64 << 20, policy: .reject)
         let animation = try AnimatedImage(data: Fixtures.data("GIF/animated.gif"))
         let queue = WorkQueue(stepped: "test")
@@ -234,7 +233,7 @@ import Testing
         budget.byteLimit = 1
         pool.wish(1, for: [2, 3], isWaiting: true, byteLimit: 1 << 20)
         queue.runAll()
-        if case .there = pool.use(2) { Issue.record("there was no room") }
+        if case .there = pool.use(2) { Issue.record("there was no memory") }
         #expect(budget.usage.inFlightByteCount == 0)
     }
 }

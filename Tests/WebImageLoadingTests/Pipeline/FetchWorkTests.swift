@@ -15,10 +15,10 @@ import Testing
         #expect(harness.server.requests.isEmpty && !harness.manager.isFailed(harness.url))
         #expect(await harness.manager.pipeline.becomesIdle())
         harness.put("old")
-        #expect(await harness.start([]).deliveries.texts(atLeast: 1) == ["old"], "the caches are asked all the same")
+        #expect(await harness.start([]).deliveries.texts(atLeast: 1) == ["old"], "the caches are queried all the same")
     }
 
-    @Test func `A conditional load is told apart from a plain one, and keeps what is asked for besides`() {
+    @Test func `A conditional load is not shared with a plain one, and keeps its other fields`() {
         let plain = FetchWork(url: url, loader: FakeLoader(), options: .handleCookies, headers: ["X-A": "b"])
         let both = CacheValidators(etag: "\"1\"", lastModified: "then")
         let conditional = plain.conditional(on: both)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["if-none-match", "IF-MODIFIED-SINCE"])
-    func `Conditions that are there already stay as they are`(name: String) {
+    func `Existing conditions stay unchanged`(name: String) {
         let own = FetchWork(url: url, loader: FakeLoader(), options: [], headers: [:])
         #expect(own.headers.fields.isEmpty)
         var headers = HTTPHeaders()
@@ -44,7 +44,7 @@ import Testing
         #expect(work.conditional(on: CacheValidators(etag: "\"1\"", lastModified: nil)).key == work.key)
     }
 
-    @Test func `A plain load and a refresh do not share the data, and the serializer counts where bytes are stored`() {
+    @Test func `A plain load and a refresh do not share the data, and the serializer counts if bytes are stored`() {
         let (cache, fetch) = (FakeCache(), FetchWork(url: url, loader: FakeLoader(), options: []))
         func work(_ stores: Bool, refreshes: Bool = false, _ serializer: CacheSerializer? = nil) -> WorkKey {
             let plan = LoadPlan.Original(
@@ -64,7 +64,7 @@ import Testing
         #expect(work(true, serializer) != work(true) && work(false, serializer) == work(false))
     }
 
-    @Test func `The hash of bytes is never the one that stands for unknown`() {
+    @Test func `The hash of bytes is never the value that stands for unknown`() {
         #expect(Data().contentHash != 0 && Data([1]).contentHash != Data([2]).contentHash)
         let entry = CachedImageData(data: Data([1]))
         #expect(entry.sourceHash == Data([1]).contentHash && entry.source.validators == nil)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageLoading
 
-/// Bytes that were downloaded and wait for the decoder are there for all.
+/// Downloaded bytes that wait for the decoder are shared.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct KeptDataTests {
     private let url = URL(string: "http://host/picture.png")!
     private let cache = FakeCache()
@@ -43,7 +43,7 @@ import Testing
         return (operation, outcome)
     }
 
-    @Test func `A load that comes between download and decode of another size downloads nothing`() async throws {
+    @Test func `A load of another size that starts between download and decode downloads nothing`() async throws {
         let loader = FakeLoader { _ in .success("picture") }
         let manager = await manager(loader)
         let small = start(manager, [], context(1)).outcome
@@ -61,7 +61,7 @@ import Testing
         #expect(cache.edit { $0.stores.count { $0.key == url.absoluteString && $0.type == .disk } } == 1)
     }
 
-    @Test func `Bytes that somebody asks for are those that wait for the decoder`() async throws {
+    @Test func `A load of bytes gets those that wait for the decoder`() async throws {
         let loader = FakeLoader { _ in .success("picture") }
         let manager = await manager(loader)
         let load = start(manager, [], context(1)).outcome
@@ -71,7 +71,7 @@ import Testing
         #expect(loader.loads.count == 1)
     }
 
-    @Test func `The bytes stay when the load that downloaded them is given up, and are stored`() async throws {
+    @Test func `The bytes stay when the load that downloaded them is cancelled, and are stored`() async throws {
         let loader = FakeLoader { _ in .success("picture") }
         let manager = await manager(loader)
         let first = start(manager, [], context(1))
@@ -86,7 +86,7 @@ import Testing
         #expect(cache.diskKeys.contains(url.absoluteString))
     }
 
-    @Test func `When all who decode them are gone, so are the bytes and their share of the bound`() async throws {
+    @Test func `When all decodes are cancelled, the bytes and their share of the limit are released`() async throws {
         let loader = FakeLoader { _ in .success("picture") }
         let manager = await manager(loader)
         let first = start(manager, [], context(1))
@@ -99,7 +99,7 @@ import Testing
         #expect(loader.loads.count == 2)
     }
 
-    @Test func `A load that is begun in the completion of one is another download`() async throws {
+    @Test func `A load started in another's completion is a new download`() async throws {
         let loader = FakeLoader { _ in .success("picture") }
         let manager = await manager(loader)
         let (first, second) = (Outcome(), Outcome())
@@ -113,7 +113,7 @@ import Testing
         #expect(loader.loads.count == 2)
     }
 
-    @Test func `Another way to load or to store, and a refresh, get bytes of their own`() async throws {
+    @Test func `A load with another loader, store or refresh gets its own bytes`() async throws {
         let loader = FakeLoader { _ in .success("picture") }
         cache.edit {
             $0.memory[url.absoluteString] = try? coder.decode(Data("old".utf8), options: ImageDecodeOptions())
@@ -126,13 +126,13 @@ import Testing
             start(manager, .refreshCached, context()),
         ].map(\.outcome)
         #expect(loader.loads.count == 4)
-        // From the caches alone there is nothing yet.
+        // Loads with fromCacheOnly find nothing yet.
         #expect(await start(manager, .fromCacheOnly, context(3)).outcome.error()?.code == .notCached)
         decoding.open()
         for outcome in outcomes { _ = try await outcome.image() }
     }
 
-    @Test func `A load that gets them tells that it joined, and how much was downloaded`() async throws {
+    @Test func `A load that gets them reports that it joined, and the downloaded size`() async throws {
         let loader = FakeLoader { _ in .success("picture") }
         let manager = await manager(loader)
         let recording = LoadRecording()
@@ -146,7 +146,9 @@ import Testing
         #expect(words.contains("joined data") && words.contains("downloaded 7") && !words.contains("asked"))
     }
 
-    @Test func `Bytes that are no picture fail all who share them, and the next load asks again`() async throws {
+    @Test func `Bytes that are not an image fail all loads that share them, and the next load downloads again`()
+        async throws
+    {
         let loader = FakeLoader { _ in .success("bad") }
         let manager = await manager(loader)
         let outcomes = [start(manager, .retryFailed, context(1)), start(manager, .retryFailed, context(2))].map(

@@ -7,7 +7,7 @@ import Testing
 @testable import WebImageLoading
 @testable import WebImageModel
 
-/// That nothing which decides what a load brings is missing from what loads share work by.
+/// Everything that affects a load's result is part of the value that work is shared by.
 @Suite(.tags(.addressSanitizer)) struct LoadPlanTests {
     private let url = URL(string: "http://host.test/picture.png")!
     private let manager = WebImageManager(cache: FakeCache(), loader: FakeLoader(), pipeline: Pipeline())
@@ -69,24 +69,24 @@ import Testing
         ]
     }
 
-    /// Properties that the plan does not depend on, and why.
+    /// Properties that the plan does not depend on, with reasons.
     private let ignored = [
         "callbackQueue": "where a caller is called back",
         "setImageOperationKey": "which load of a view this is",
-        "observer": "who is told",
+        "observer": "only whom to notify",
         "own": "carried along only, see WebImageContextKey",
         "rare": "its properties are in the list",
     ]
 
     private enum Page: OptionKey { static let defaultValue = 0 }
 
-    @Test func `Every property of a context is known here`() {
+    @Test func `Every property of a context is covered here`() {
         let all = labels(WebImageContext()).union(labels(WebImageContext.Rare.Values()))
         #expect(all == Set(changes.keys).union(ignored.keys))
         #expect(Set(changes.keys).isDisjoint(with: ignored.keys))
     }
 
-    @Test func `Another context is another plan`() {
+    @Test func `Another context makes another plan`() {
         let thumbnail = plan { $0.thumbnailPixelSize = ImageSize(width: 7, height: 7) }
         for (name, change) in changes {
             let sizes = ["preserveAspectRatio", "thumbnailCovers"].contains(name)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `What a caller wants to be told changes no plan`() {
+    @Test func `Callback settings do not change the plan`() {
         #expect(plan() == plan { $0.callbackQueue = .inline })
         #expect(plan() == plan { $0.setImageOperationKey = "other" })
         #expect(plan() == plan { $0.observer = LoadRecording() })
@@ -107,12 +107,12 @@ import Testing
 
     // MARK: Options
 
-    /// Options that the plan does not depend on, and why.
+    /// Options that the plan does not depend on, with reasons.
     private let ignoredOptions: [(WebImageOptions, String)] = [
         (.retryFailed, "whether there is a load at all"),
         (.lowPriority, "how urgent it is"),
         (.highPriority, "how urgent it is"),
-        (.continueInBackground, "what becomes of it when the program ends"),
+        (.continueInBackground, "only its handling at the program's exit"),
         (.delayPlaceholder, "of views"),
         (.avoidAutoSetImage, "of views"),
         (.forceTransition, "of views"),
@@ -121,12 +121,12 @@ import Testing
         (.queryMemoryDataSync, "on which thread the caches are asked"),
         (.queryDiskDataSync, "on which thread the caches are asked"),
         (.avoidDecodeImage, "images are always decoded"),
-        (.waitStoreCache, "when the end is told"),
+        (.waitStoreCache, "only when the end is reported"),
     ]
 
     @Test func `Every option changes the plan, or is known not to`() {
         let ignored = ignoredOptions.reduce(into: WebImageOptions()) { $0.formUnion($1.0) }
-        // A vector image is left alone, and so is an animation, only where there is something to leave out.
+        // A vector image is not transformed, nor is an animation; only where there is a transformer to skip.
         let transform: (inout WebImageContext) -> Void = {
             $0.imageTransformer = .transformer(FlippingTransformer(horizontal: true, vertical: false))
         }
@@ -139,13 +139,13 @@ import Testing
 
     // MARK: The plan
 
-    /// Properties of the plan that are not compared, and why.
+    /// Properties of the plan that are not compared, with reasons.
     private let uncompared = [
         "Fetch.url": "address is compared",
         "Fetch.rare": "owns what hooks is of",
         "Fetch.isGated": "when it starts",
         "Original.rule": "isSelective and revalidation are compared",
-        "Original.isSecondTry": "only what is told depends on it",
+        "Original.isSecondTry": "only reports depend on it",
         "Decode.encodeOptions": "one entry is written for all who share the bytes",
         "Decode.transformer": "only the memory that is asked for depends on it",
         "Result.url": "the key or the fetch are compared",
@@ -153,7 +153,7 @@ import Testing
         "Transform.next": "only the memory that is asked for depends on it",
     ]
 
-    @Test func `All of a plan is compared, but for a short list`() {
+    @Test func `A plan is compared in all properties but a short list`() {
         let result = plan { $0.cachePolicy = .http }.value
         let decode = result.decode.value
         let original = decode.original.value
@@ -200,7 +200,7 @@ import Testing
         )
     }
 
-    @Test func `All of what a query of a cache depends on is compared, and part of what it reads`() {
+    @Test func `A cache query's inputs are all compared, and its read by some of them`() {
         let base = query()
         #expect(query() == base)
         let others = [

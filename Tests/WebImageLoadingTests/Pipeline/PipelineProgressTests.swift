@@ -6,7 +6,7 @@ import Testing
 import WebImageLoading
 
 @Suite struct PipelineProgressTests {
-    @Test func `Who joins and listens hears at once how far a load is that nobody listened to`() async throws {
+    @Test func `A listener that joins an unobserved load gets its progress at once`() async throws {
         let harness = ManagerHarness()
         let silent = harness.start()
         let load = try #require(await harness.loader.waitForLoads(1).first)
@@ -23,7 +23,7 @@ import WebImageLoading
         #expect(harness.loader.loads.count == 1)
     }
 
-    @Test func `When the last listener has left, the next one still hears the latest`() async throws {
+    @Test func `When the last listener has left, the next one still gets the latest progress`() async throws {
         let harness = ManagerHarness()
         let silent = harness.start()
         let load = try #require(await harness.loader.waitForLoads(1).first)
@@ -44,7 +44,7 @@ import WebImageLoading
         #expect(second.withLock { $0 } == [30])
     }
 
-    @Test func `A load that has ended leaves no progress behind`() async throws {
+    @Test func `An ended load leaves no progress behind`() async throws {
         let harness = ManagerHarness()
         let silent = harness.start()
         let load = try #require(await harness.loader.waitForLoads(1).first)
@@ -57,6 +57,6 @@ import WebImageLoading
         let second = try #require(await harness.loader.waitForLoads(2).last)
         second.succeed()
         _ = await next.outcome.value()
-        #expect(heard.withLock { $0 } == [], "the end comes after all readings")
+        #expect(heard.withLock { $0 } == [], "the end follows all readings")
     }
 }

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `What is cleared while an entry is replaced stays away`(keepsExisting: Bool) throws {
+    func `An entry cleared while it is replaced stays removed`(keepsExisting: Bool) throws {
         let (queue, disk) = (WorkQueue(stepped: "disk"), FakeDisk())
         var config = ImageCacheConfig()
         config.writesWithoutOverwriting = keepsExisting
@@ -53,7 +53,7 @@ import Testing
         #expect(calls.withLock { $0 } == ["replaced", "cleared"])
     }
 
-    @Test func `Another cache is taken for one that keeps what is there`() async throws {
+    @Test func `A custom cache counts as one that keeps existing entries`() async throws {
         let cache = FakeCache()
         await replace(cache, try request("new", .all))
         #expect(cache.edit { $0.stores.map(\.type) } == [.memory, .disk])

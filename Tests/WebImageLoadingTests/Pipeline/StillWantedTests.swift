@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageLoading
 
-/// A cache whose disk answers when the test lets it.
+/// A cache whose disk responds when the test lets it.
 private final class SlowCache: ImageCaching {
     private final class Query: WebImageOperation {
         private let flag = Lock(false)
@@ -73,7 +73,7 @@ private final class GatedCoder: ImageCoder {
     }
 }
 
-/// What was cancelled is not gone on with, at whatever stage the cancel comes.
+/// A cancelled load does no further work, at whatever stage it is cancelled.
 @Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct StillWantedTests {
     private let url = URL(string: "http://host/picture.png")!
     private let queue = WorkQueue(name: "test", width: 1)
@@ -92,7 +92,7 @@ private final class GatedCoder: ImageCoder {
 
     private func drain() async { try? await queue.run { () throws(WebImageError) in } }
 
-    @Test func `Cancelled while its entry was read, it is not decoded`() async {
+    @Test func `Cancelled while its entry is read, a load does not decode`() async {
         for isDerived in [false, true] {
             let (cache, coder, outcome) = (SlowCache(), PlainCoder(), Outcome())
             let manager = manager(cache, FakeLoader { _ in .success("picture") })
@@ -108,7 +108,7 @@ private final class GatedCoder: ImageCoder {
         }
     }
 
-    @Test func `Cancelled while it waits for the decoder, it is neither decoded nor stored`() async {
+    @Test func `Cancelled while it waits for the decoder, a load neither decodes nor stores`() async {
         let (cache, coder, gate) = (FakeCache(), PlainCoder(), Gate())
         let manager = manager(cache, FakeLoader { _ in .success("picture") })
         queue.submit { _ = gate.wait() }
@@ -120,7 +120,7 @@ private final class GatedCoder: ImageCoder {
         #expect(coder.decodes.isEmpty && cache.diskKeys.isEmpty && cache.memoryKeys.isEmpty)
     }
 
-    @Test func `Cancelled while it is decoded, it is neither transformed nor stored`() async {
+    @Test func `Cancelled during its decode, a load neither transforms nor stores`() async {
         let (cache, coder, transformer) = (FakeCache(), GatedCoder(), FakeTransformer("t"))
         let manager = manager(cache, FakeLoader { _ in .success("picture") })
         let load = manager.loadImage(with: url, context: context(coder, transformer)) { _ in }
@@ -132,7 +132,7 @@ private final class GatedCoder: ImageCoder {
         #expect(cache.diskKeys.isEmpty && cache.memoryKeys.isEmpty)
     }
 
-    @Test func `Cancelled while what was stored of it is decoded, it does not get into memory`() async {
+    @Test func `Cancelled while its stored entry is decoded, a load does not store it in memory`() async {
         let (cache, coder) = (FakeCache(), GatedCoder())
         let manager = manager(cache, FakeLoader { _ in .success("picture") })
         let context = context(coder, FakeTransformer("t"))
@@ -146,7 +146,8 @@ private final class GatedCoder: ImageCoder {
         #expect(coder.plain.decodes.count == 1 && cache.memoryKeys.isEmpty)
     }
 
-    @Test func `One of two cancelled while it is decoded leaves the other its image, and that is stored`() async throws
+    @Test func `When one of two is cancelled during the decode, the other gets its image, and it is stored`()
+        async throws
     {
         let (cache, coder, outcome) = (FakeCache(), GatedCoder(), Outcome())
         let manager = manager(cache, FakeLoader { _ in .success("picture") })

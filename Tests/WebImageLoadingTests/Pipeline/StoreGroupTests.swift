@@ -4,7 +4,7 @@ import Testing
 @testable import WebImageLoading
 
 @Suite(.tags(.threadSanitizer)) struct StoreGroupTests {
-    @Test func `Those who wait are told when the last write has ended`() {
+    @Test func `Waiting loads are notified when the last write has ended`() {
         let group = StoreGroup()
         let told = Lock(0)
         group.whenDone { told.withLock { $0 += 1 } }
@@ -18,7 +18,7 @@ import Testing
         #expect(told.withLock { $0 } == 2)
     }
 
-    @Test func `Bytes are stored once however many decodes they go through`() {
+    @Test func `Bytes are stored once however many decodes use them`() {
         let held = Lock<[StoreGroup]>([])
         let store = StoreOnce { _, group in held.withLock { $0.append(group) } }
         let told = Lock(0)
@@ -36,7 +36,7 @@ import Testing
 }
 
 @Suite(.tags(.threadSanitizer)) struct BackPressureLimiterTests {
-    @Test func `The gate opens again when bytes are given back, the most urgent first`() {
+    @Test func `The limiter opens again when bytes are returned, the most urgent load first`() {
         let gate = BackPressureLimiter(limit: 100, estimate: 100)
         let log = Lock<[String]>([])
         let admissions = Lock<[ByteReservation]>([])
@@ -58,7 +58,7 @@ import Testing
         #expect(gate.reservedByteCount == 0)
     }
 
-    @Test func `A place in the line can be left, and moved`() {
+    @Test func `A place in the queue can be cancelled, and moved`() {
         let gate = BackPressureLimiter(limit: 1, estimate: 1)
         let log = Lock<[String]>([])
         let blocking = Lock<ByteReservation?>(gate.reserve(10))

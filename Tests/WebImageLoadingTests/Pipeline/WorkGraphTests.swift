@@ -31,7 +31,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
 @Suite(.tags(.threadSanitizer)) struct WorkGraphTests {
     private typealias Graph = WorkGraph<TestNode>
 
-    /// What joining came to. The receiver is a number that stands for the subscription.
+    /// The result of joining. The receiver is a number that stands for the subscription.
     private struct Joined {
         let subscription: Graph.Subscription
         let receiver: Int
@@ -94,7 +94,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(graph.nodeCount == 1)
     }
 
-    @Test func `Finishing delivers to all in the order they came and leaves nothing behind`() throws {
+    @Test func `Finishing delivers to all in the order they joined and leaves nothing behind`() throws {
         var graph = Graph()
         let first = try join(&graph, "a", .normal)
         let second = try join(&graph, "a", .low)
@@ -110,7 +110,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(seen10.isEmpty)
     }
 
-    @Test func `Work goes on when one of two leaves, and is cancelled when the last does`() throws {
+    @Test func `Work continues when one of two leaves, and is cancelled when the last does`() throws {
         var graph = Graph()
         let first = try join(&graph, "a", .normal)
         let second = try join(&graph, "a", .normal)
@@ -127,7 +127,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(graph.nodeCount == 0)
     }
 
-    @Test func `A key whose work was cancelled starts anew, and the old work's end changes nothing`() throws {
+    @Test func `A key whose work was cancelled starts again, and the old work's end changes nothing`() throws {
         var graph = Graph()
         let old = try join(&graph, "a", .normal)
         _ = graph.unsubscribe(old.subscription)
@@ -139,7 +139,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(seen4 == ["deliver \(new.receiver) 2"])
     }
 
-    @Test func `Cancelling work gives up what it depends on unless somebody else waits for that`() throws {
+    @Test func `Cancelling work releases its dependencies unless they have other subscribers`() throws {
         var graph = Graph()
         let top = try join(&graph, "decode", .normal)
         let below = try join(&graph, "data", .normal, parent: top.node)
@@ -162,7 +162,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(graph.subscriptionCount == 0)
     }
 
-    @Test func `Ended work can depend on nothing new`() throws {
+    @Test func `Ended work cannot get new dependencies`() throws {
         var graph = Graph()
         let top = try join(&graph, "a", .normal)
         _ = graph.unsubscribe(top.subscription)
@@ -170,7 +170,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(graph.nodeCount == 0)
     }
 
-    @Test func `Priority is the highest of the subscribers and reaches what the work depends on`() throws {
+    @Test func `Priority is the highest of the subscribers and reaches the dependencies`() throws {
         var graph = Graph()
         let slow = try join(&graph, "decode", .low)
         let data = try join(&graph, "data", .high, parent: slow.node)
@@ -193,7 +193,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(seen13.isEmpty)
     }
 
-    @Test func `Notes pass through dependents to callers in the order they were made`() throws {
+    @Test func `Events pass through dependents to callers in the order they were made`() throws {
         var graph = Graph()
         let top = try join(&graph, "decode", .normal)
         let below = try join(&graph, "data", .normal, parent: top.node)
@@ -212,10 +212,10 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
             ]
         )
         let late = graph.tell(.note("late"), of: top.node)
-        #expect(late.isEmpty, "ended work has nothing to tell")
+        #expect(late.isEmpty, "ended work reports nothing")
     }
 
-    @Test func `Who joins late is told so, and then what has happened, also through dependents`() throws {
+    @Test func `A late subscriber is told so, and then gets past events, also through dependents`() throws {
         var graph = Graph()
         let first = try join(&graph, "data", .normal)
         _ = graph.tell(.note("asked"), of: first.node)
@@ -229,7 +229,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(words(last.actions) == told.map { "note \(last.receiver) \($0)" }, "dependents keep it, too")
     }
 
-    @Test func `Only the latest notes are kept, and all are handed out to be let go of`() throws {
+    @Test func `Only the latest events are kept, and all are handed out to be released`() throws {
         var graph = Graph()
         let first = try join(&graph, "data", .normal)
         var discarded: [String] = []
@@ -245,7 +245,10 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(discarded.count == Graph.noteLimit + 4)
     }
 
-    @Test func `A value goes to those who take it, past those who do not, and the newest to who joins late`() throws {
+    @Test
+    func `A value is delivered to nodes that take it, past those that do not, and the newest to late subscribers`()
+        throws
+    {
         var graph = Graph()
         lastReceiver.withLock { $0 = 0 }
         let passing = try join(&graph, "result", .normal)
@@ -270,7 +273,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(words(four).isEmpty && graph.nodeCount == 0)
     }
 
-    @Test func `Output is kept until the first who depends on it ends`() throws {
+    @Test func `Output is kept until its first dependent ends`() throws {
         var graph = Graph()
         let first = try join(&graph, "first", .normal)
         let bytes = try join(&graph, "kept", .normal, parent: first.node)
@@ -286,7 +289,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         let joined = try join(&graph, "kept", .normal, parent: second.node)
         #expect(words(joined.actions) == ["deliver 5 7"] && joined.node === bytes.node)
         _ = graph.finish(first.node, with: 1)
-        // The second has it still, and others get newer.
+        // The second still has it, and others get newer output.
         let third = try join(&graph, "third", .normal)
         let newer = try join(&graph, "kept", .normal, parent: third.node)
         #expect(newer.node !== bytes.node && words(newer.actions) == ["start \(newer.node)"])
@@ -295,7 +298,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(try join(&graph, "kept", .normal).node === newer.node)
     }
 
-    @Test func `Kept output goes when all who depend on it were cancelled`() throws {
+    @Test func `Kept output is released when all dependents were cancelled`() throws {
         var graph = Graph()
         let (first, second) = (try join(&graph, "first", .normal), try join(&graph, "second", .normal))
         let bytes = try join(&graph, "kept", .normal, parent: first.node)
@@ -309,7 +312,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(try join(&graph, "kept", .normal).node !== bytes.node)
     }
 
-    @Test func `A node is found by its other key, too, unless that is another's`() throws {
+    @Test func `A node is found by its alternative key, too, unless that belongs to another`() throws {
         var graph = Graph()
         let node = try join(&graph, "disk or net", .normal).node
         let isFound = graph.alias(node, as: "kept net")
@@ -335,7 +338,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(versions == versions.sorted() && Set(versions).count == 3)
     }
 
-    @Test func `Progress passes through dependents to callers, and late callers get what there is`() throws {
+    @Test func `Progress passes through dependents to callers, and late callers get the current value`() throws {
         var graph = Graph()
         let top = try join(&graph, "decode", .normal)
         let data = try join(&graph, "data", .normal, parent: top.node)
@@ -371,7 +374,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         for _ in 0..<2000 {
             switch Int.random(in: 0..<6, using: &random) {
             case 0, 1:
-                // Only works of letter a depend, and only on works of other letters: work has no cycles.
+                // Only work of letter a has dependencies, and only on work of other letters: there are no cycles.
                 let parent =
                     Bool.random(using: &random)
                     ? running.first { $0.key.hasPrefix("a") } : nil

@@ -34,7 +34,7 @@ import WebImageLoading
         #expect(ran.withLock { $0 })
     }
 
-    @Test func `What is dispatched comes later, also on the queue itself`() async {
+    @Test func `A dispatched callback is called later, also on the queue itself`() async {
         let own = DispatchQueue(label: "own")
         let callbacks = CallbackQueue(own, policy: .dispatch)
         let ranAtOnce = await withCheckedContinuation { continuation in
@@ -48,7 +48,7 @@ import WebImageLoading
         await withCheckedContinuation { continuation in callbacks.async { continuation.resume() } }
     }
 
-    @Test func `What is invoked runs at once, whatever the queue`() {
+    @Test func `An invoked callback runs at once, whatever the queue`() {
         for queue in [DispatchQueue(label: "other"), .main, .global()] {
             let ran = Lock(false)
             CallbackQueue(queue, policy: .invoke).async { ran.withLock { $0 = true } }
@@ -58,7 +58,7 @@ import WebImageLoading
 
     private static let isMain = DispatchSpecificKey<Bool>()
 
-    @Test func `Without a queue of its own a load calls back on the main queue`() async throws {
+    @Test func `Without its own queue a load calls back on the main queue`() async throws {
         DispatchQueue.main.setSpecific(key: Self.isMain, value: true)
         let harness = ManagerHarness.answering()
         let context = harness.context { $0.callbackQueue = nil }
@@ -68,7 +68,7 @@ import WebImageLoading
                     continuation.resume(returning: DispatchQueue.getSpecific(key: Self.isMain) ?? false)
                 }
             }
-            #expect(isOnMain, "the download, then the picture from memory")
+            #expect(isOnMain, "the download, then the image from memory")
         }
         let directory = TemporaryDirectory()
         let cache = ImageCache(directory: directory.path)

@@ -4,10 +4,7 @@ import WebImageLoading
 
 @Suite(.timeLimit(.minutes(1))) struct ForkTests {
     @Test
-    func
-        `In a child that is forked after a load, loads end with an error and do not wait for threads that are not there`()
-        async throws
-    {
+    func `In a forked child loads end with an error and do not wait for missing threads`() async throws {
         let run = try await ProgramRun.run(ProgramRun.product("test-program"), ["main-queue", "fork"])
         let refused = WebImageError.Code.invalidDownloadOperation.rawValue
         #expect(run.status == 0)

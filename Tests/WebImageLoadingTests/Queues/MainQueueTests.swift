@@ -5,7 +5,7 @@ import WebImageLoading
 
 /// Callbacks of the main queue in a program that has its main thread to itself: tests run on other threads.
 @Suite(.tags(.threadSanitizer)) struct MainQueueTests {
-    /// When and where callbacks came in a run of the helper, by callback and caller.
+    /// When and where callbacks ran in the helper, by callback and caller.
     private static func facts(_ mode: String) async throws -> [String: String] {
         let run = try await ProgramRun.run(ProgramRun.product("test-program"), ["main-queue", mode])
         #expect(run.status == 0, "\(run.output)\(run.errors)")
@@ -19,7 +19,7 @@ import WebImageLoading
         async throws
     {
         let facts = try await Self.facts("loop")
-        // Called by the program itself, and in what the main queue runs.
+        // Called by the program itself, and by blocks of the main queue.
         for caller in ["call", "callback"] {
             for queue in ["main", "safe-execute", "safe-async", "invoke"] {
                 #expect(facts["\(queue)/\(caller)"] == "inline main-thread", "\(queue) from \(caller)")
@@ -28,8 +28,7 @@ import WebImageLoading
         }
     }
 
-    @Test func `From another thread callbacks of the main queue come on the main thread, unless invoked`() async throws
-    {
+    @Test func `From another thread callbacks of the main queue run on the main thread, unless invoked`() async throws {
         let facts = try await Self.facts("loop")
         for queue in ["main", "safe-execute", "safe-async", "dispatch"] {
             #expect(facts["\(queue)/thread"] == "later main-thread", "\(queue)")
@@ -37,7 +36,7 @@ import WebImageLoading
         #expect(facts["invoke/thread"] == "inline elsewhere")
     }
 
-    @Test func `By default what lies in memory comes on the main thread before the call returns, and the rest later`()
+    @Test func `By default memory hits are delivered on the main thread before the call returns, and the rest later`()
         async throws
     {
         let facts = try await Self.facts("loop")
@@ -55,15 +54,13 @@ import WebImageLoading
         #expect(facts["query-hit/thread"] == "inline elsewhere", "a cache delivers from memory on the caller's thread")
     }
 
-    @Test func `A program that gives its main thread up for the main queue gets its callbacks on that queue`()
-        async throws
-    {
+    @Test func `A program whose main thread runs dispatchMain gets its callbacks on the main queue`() async throws {
         let facts = try await Self.facts("dispatch")
         for name in ["main", "safe-execute", "safe-async", "dispatch", "load-hit", "load-miss", "query-miss"] {
-            // Dispatch runs the main queue on threads of its own then.
+            // Dispatch runs the main queue on its own threads then.
             #expect(facts["\(name)/thread"] == "later main-queue", "\(name)")
         }
-        // What it runs is on the queue, whatever the thread: as main as it gets in such a program.
+        // Its blocks are on the queue, whatever the thread: as close to main as possible in such a program.
         for name in ["main", "safe-execute", "safe-async", "load-hit", "query-hit"] {
             #expect(facts["\(name)/callback"] == "inline main-queue", "\(name)")
         }

@@ -3,11 +3,11 @@ import Glibc
 import TestSupport
 import WebImage
 
-/// Loads of pictures that nginx serves with the fields that its administrators set, and what its access log has of them.
+/// Loads of images that nginx serves with typical administrators' settings, and the requests in its access log.
 final class NginxCachingSeries: Sendable {
     private struct WriteFailure: Error {}
 
-    /// Names of pictures, and what is said of them.
+    /// Names of images and their cache fields.
     private static let locations = """
         location = /fresh.png { expires 60s; }
         location = /dated.png { etag off; expires 60s; }
@@ -24,7 +24,7 @@ final class NginxCachingSeries: Sendable {
         location = /gone.png { add_header Cache-Control max-age=60 always; return 404; }
         """
 
-    /// 2020-01-01, in seconds since 1970: long ago, so that what nginx says of changes does not depend on the time of the test.
+    /// 2020-01-01, in seconds since 1970: long ago, so that nginx's heuristics do not depend on the time of the test.
     private static let longAgo = 1_577_836_800
 
     private let nginx: NginxServer
@@ -36,15 +36,16 @@ final class NginxCachingSeries: Sendable {
             locations: Self.locations,
             logFormat: "$status|$http_if_none_match|$http_if_modified_since|$http_cache_control"
         )
-        // nginx has the system's time. The client's is behind it, and stays so: a Date that is ahead makes nothing older.
+        // nginx uses the system's time. The client's clock is behind it and stays so: a Date in the future does not add
+        // to an age.
         client = HTTPCacheClient(clock: ManualClock(wallTime: ClockSource.system.wallTime() - 30 * 86_400))
     }
 
-    /// Puts a picture of some width in place of what was there.
+    /// Replaces the image by one of this width.
     func publish(_ name: String, width: Int) throws {
         let path = nginx.root + "/" + name
         try Data(PNGBomb.make(width: width, height: 1)).write(to: URL(fileURLWithPath: path + ".new"))
-        // nginx makes its tag of time and length.
+        // nginx derives its tag from time and length.
         let day = changes.withLock { count in
             count += 1
             return count
@@ -56,12 +57,12 @@ final class NginxCachingSeries: Sendable {
         }
     }
 
-    /// The width of the picture that a load brings first; nil for an error.
+    /// Returns the width of the first image that a load delivers; nil for an error.
     func load(_ name: String, headers: HTTPHeaders = [:]) async -> Int? {
         await client.load(nginx.url("/" + name), headers: headers).width
     }
 
-    /// The widths of the pictures that a load brings that refreshes, of which there are at least so many.
+    /// Returns the widths of at least this many images that a refreshing load delivers.
     func refresh(_ name: String, atLeast count: Int = 1) async -> [Int] {
         await client.load(nginx.url("/" + name), options: .refreshCached, atLeast: count).widths
     }
@@ -70,7 +71,7 @@ final class NginxCachingSeries: Sendable {
     func setClock(by seconds: Double) { client.clock.jump(seconds) }
     func restart() async { await client.restart() }
 
-    /// What the access log has, once it has as many lines: status, and the conditions that were sent.
+    /// Returns the lines of the access log, once it has this many: status, and the conditions that were sent.
     func log(_ count: Int) async -> [String] {
         await nginx.log(count: count).map { line in
             let parts = line.split(separator: "|", omittingEmptySubsequences: false)

@@ -2,10 +2,10 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Pictures served by nginx, under ``CachePolicy/http``: the access log has these requests and no others.
+/// Images served by nginx under ``CachePolicy/http``: the access log has exactly these requests.
 @Suite(.enabled(if: NginxServer.isInstalled), .timeLimit(.minutes(2)))
 struct NginxCachingSeriesTests {
-    @Test func `What expires is asked about with both validators once it has`() async throws {
+    @Test func `An expired image is revalidated with both validators`() async throws {
         let series = try await NginxCachingSeries()
         try series.publish("fresh.png", width: 1)
         #expect(await series.load("fresh.png") == 1)
@@ -19,9 +19,7 @@ struct NginxCachingSeriesTests {
         #expect(await series.log(2) == ["200", "304 etag date"])
     }
 
-    @Test func `A file that has changed comes when the old one has expired, and not before`()
-        async throws
-    {
+    @Test func `A changed file is fetched once the old one has expired`() async throws {
         let series = try await NginxCachingSeries()
         try series.publish("fresh.png", width: 1)
         #expect(await series.load("fresh.png") == 1)
@@ -35,7 +33,7 @@ struct NginxCachingSeriesTests {
         #expect(await series.log(2) == ["200", "200 etag date"])
     }
 
-    @Test func `The disk knows as much as memory`() async throws {
+    @Test func `The disk record works like the one in memory`() async throws {
         let series = try await NginxCachingSeries()
         try series.publish("fresh.png", width: 1)
         #expect(await series.load("fresh.png") == 1)
@@ -56,7 +54,7 @@ struct NginxCachingSeriesTests {
     }
 
     @Test(arguments: [("dated.png", "304 date"), ("tagged.png", "304 etag"), ("bare.png", "200")])
-    func `The validators that there are go with the question`(name: String, line: String) async throws {
+    func `A conditional request has the validators that the response had`(name: String, line: String) async throws {
         let series = try await NginxCachingSeries()
         try series.publish(name, width: 1)
         #expect(await series.load(name) == 1)
@@ -67,7 +65,7 @@ struct NginxCachingSeriesTests {
     }
 
     @Test(arguments: ["past.png", "no-cache.png"])
-    func `What must not serve unasked is asked about each time`(name: String) async throws {
+    func `An image with no-cache or a past Expires is revalidated on each load`(name: String) async throws {
         let series = try await NginxCachingSeries()
         try series.publish(name, width: 1)
         for _ in 0..<3 { #expect(await series.load(name) == 1) }
@@ -76,14 +74,14 @@ struct NginxCachingSeriesTests {
         #expect(await series.log(4) == ["200", "304 etag date", "304 etag date", "200 etag date"])
     }
 
-    @Test func `What must not be stored is fetched each time`() async throws {
+    @Test func `A no-store image is fetched on each load`() async throws {
         let series = try await NginxCachingSeries()
         try series.publish("no-store.png", width: 1)
         for _ in 0..<3 { #expect(await series.load("no-store.png") == 1) }
         #expect(await series.log(3) == ["200", "200", "200"])
     }
 
-    @Test func `A stale picture comes at once and is renewed behind`() async throws {
+    @Test func `A stale image is delivered at once and refreshed in the background`() async throws {
         let series = try await NginxCachingSeries()
         try series.publish("behind.png", width: 1)
         #expect(await series.load("behind.png") == 1)
@@ -95,7 +93,7 @@ struct NginxCachingSeriesTests {
         series.pass(100)
         #expect(await series.load("behind.png") == 2)
         #expect(await series.log(3).last == "304 etag date")
-        // Past its window it waits for the server.
+        // Past the window the load waits for the server.
         try series.publish("behind.png", width: 3)
         series.pass(1000)
         #expect(await series.load("behind.png") == 3)
@@ -103,7 +101,7 @@ struct NginxCachingSeriesTests {
     }
 
     @Test(arguments: [("must.png", 2), ("strict-behind.png", 2), ("asked-behind.png", 3)])
-    func `What must be revalidated is, whatever else is allowed`(name: String, requests: Int)
+    func `A must-revalidate image is revalidated, whatever else is allowed`(name: String, requests: Int)
         async throws
     {
         let series = try await NginxCachingSeries()
@@ -118,7 +116,7 @@ struct NginxCachingSeriesTests {
         )
     }
 
-    @Test func `A load that refreshes asks, however fresh it is`() async throws {
+    @Test func `refreshCached sends a request for a fresh image, too`() async throws {
         let series = try await NginxCachingSeries()
         try series.publish("fresh.png", width: 1)
         #expect(await series.load("fresh.png") == 1)
@@ -129,7 +127,9 @@ struct NginxCachingSeriesTests {
         #expect(await series.log(3) == ["200", "304 etag date", "200 etag date"])
     }
 
-    @Test func `Who asks as a browser's reload does gets what is immutable while it is fresh`() async throws {
+    @Test func `A request like a browser's reload gets an immutable image from the cache while it is fresh`()
+        async throws
+    {
         let series = try await NginxCachingSeries()
         for name in ["fresh.png", "immutable.png"] {
             try series.publish(name, width: 1)
@@ -142,7 +142,7 @@ struct NginxCachingSeriesTests {
         #expect(await series.log(4).last == "304 etag date")
     }
 
-    @Test func `A request that wants it is answered anew`() async throws {
+    @Test func `A request with no-cache is sent to the server`() async throws {
         let series = try await NginxCachingSeries()
         try series.publish("fresh.png", width: 1)
         #expect(await series.load("fresh.png") == 1)
@@ -153,7 +153,7 @@ struct NginxCachingSeriesTests {
         #expect(await series.log(3) == ["200", "304 etag date", "304 etag date"])
     }
 
-    @Test func `A clock that is set back makes nothing stale, one set forward does`() async throws {
+    @Test func `A clock set back makes nothing stale, one set forward does`() async throws {
         let series = try await NginxCachingSeries()
         try series.publish("fresh.png", width: 1)
         #expect(await series.load("fresh.png") == 1)
@@ -165,7 +165,7 @@ struct NginxCachingSeriesTests {
         #expect(await series.log(2) == ["200", "304 etag date"])
     }
 
-    @Test func `Of what nothing is said a tenth of its age is fresh, a week at most`() async throws {
+    @Test func `Without a lifetime, a tenth of the age is fresh, a week at most`() async throws {
         let series = try await NginxCachingSeries()
         try series.publish("plain.png", width: 1)
         #expect(await series.load("plain.png") == 1)
@@ -176,7 +176,7 @@ struct NginxCachingSeriesTests {
         #expect(await series.log(2) == ["200", "304 etag date"])
     }
 
-    @Test func `What is not there is not asked for again while the server says so`() async throws {
+    @Test func `A missing image is not requested again during the 404's lifetime`() async throws {
         let series = try await NginxCachingSeries()
         for _ in 0..<3 { #expect(await series.load("gone.png") == nil) }
         #expect(await series.log(1) == ["404"])

@@ -53,26 +53,26 @@ enum DiskFaults {
         }
     }
 
-    /// How far apart the calls are that are disturbed, which nobody can do without the preloaded library.
+    /// The distance between the disturbed calls, which is impossible without the preloaded library.
     private static func stride(_ text: String) throws -> Int {
         guard FaultPlan.isAvailable, let stride = Int(text), stride > 0 else { throw UsageError() }
         return stride
     }
 }
 
-/// A cache in a process that has come to one of its bounds: what needs more is a miss or not stored, and all is well once there is
-/// room again.
+/// A cache in a process at one of its limits: operations that need more are misses or not stored, and all is well once
+/// the limit is lifted.
 private struct LimitedRun {
     private let cache: DiskCache
-    private let key = HammerPicture.key(1)
-    private let bytes = HammerPicture.bytes(1, version: 1)
+    private let key = HammerImage.key(1)
+    private let bytes = HammerImage.bytes(1, version: 1)
 
     init(directory: String) {
         cache = DiskCache(path: directory)
         cache.store(bytes, forKey: key)
     }
 
-    /// What is wrong.
+    /// Returns the errors.
     func run(_ kind: String) -> [String] {
         var wrong: [String] = []
         let open = ctest_open_descriptors(nil)
@@ -84,14 +84,14 @@ private struct LimitedRun {
         }
         ctest_limit(.max, .max, .max)
         if ctest_open_descriptors(nil) != open { wrong.append("files were left open") }
-        if cache.data(forKey: key) != bytes { wrong.append("what was stored is gone") }
+        if cache.data(forKey: key) != bytes { wrong.append("a stored entry is gone") }
         if !cache.store(bytes, forKey: "after") { wrong.append("nothing can be stored afterwards") }
         if !cache.verify().isEmpty { wrong.append("an entry is damaged") }
         return wrong
     }
 
     private func descriptors() -> [String] {
-        // The three streams are all that it may have.
+        // Only the three standard streams are allowed.
         ctest_limit(3, -1, -1)
         var wrong: [String] = []
         for number in 0..<100 {
@@ -100,7 +100,7 @@ private struct LimitedRun {
         }
         if cache.removeExpiredData().isComplete { wrong.append("a pass did not say that it could not be made") }
         if cache.usage().count != 0 || !cache.entries().isEmpty { wrong.append("something was listed") }
-        if cache.lastError == nil { wrong.append("nobody was told") }
+        if cache.lastError == nil { wrong.append("no completion was called") }
         return wrong
     }
 
@@ -110,7 +110,7 @@ private struct LimitedRun {
         ctest_limit(-1, ProcessStatus.bytes("VmSize") + 32 << 20, -1)
         var wrong: [String] = isStored ? [] : ["the big entry was not stored"]
         for _ in 0..<3 where cache.data(forKey: "big") != nil { wrong.append("there was memory") }
-        if cache.data(forKey: key) != bytes { wrong.append("a small entry is no hit") }
+        if cache.data(forKey: key) != bytes { wrong.append("a small entry is a miss") }
         ctest_limit(-1, .max, -1)
         if cache.data(forKey: "big")?.count != size { wrong.append("the big entry was lost") }
         return wrong

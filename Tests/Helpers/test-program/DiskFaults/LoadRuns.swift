@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import WebImage
 
-/// Loads pictures from a server while the disk of the cache fails: whatever becomes of the cache, the pictures come.
+/// Loads images from a server while the disk of the cache fails: whatever happens to the cache, the images arrive.
 final class LoadRuns: Sendable {
     private static let fixtures = ["JPEG/baseline-420.jpg", "PNG/photo-rgb.png", "JPEG/baseline-422.jpg"]
 
@@ -26,7 +26,7 @@ final class LoadRuns: Sendable {
         server = try LoopbackServer { request in
             let number = Int(request.path.split(separator: "/").last.flatMap { $0.split(separator: ".").first } ?? "")
             guard let number, pictures.indices.contains(number) else { return .response(404) }
-            // A picture behind whose end noise follows decodes as well, and is long enough to be kept in part.
+            // An image followed by noise is decoded as well, and is long enough to be kept in part.
             let body = [UInt8](pictures[number]) + [UInt8](repeating: 7, count: 40_000)
             let fields = [("ETag", "\"\(number)\""), ("Content-Length", "\(body.count)")]
             let isFirst = cut.withLock { $0.insert(request.target).inserted }
@@ -41,7 +41,7 @@ final class LoadRuns: Sendable {
         }
     }
 
-    /// How many failures there were.
+    /// The number of failures.
     func run(_ disturbance: Disturbance) async -> Int {
         let begun = ContinuousClock.now
         var failures = await attempt(disturbance, at: .max - 10).failures
@@ -70,7 +70,7 @@ final class LoadRuns: Sendable {
         return (count, failures.map { "\(where_): \($0)" })
     }
 
-    /// Whether all files are closed, which other threads do after the last result.
+    /// Returns whether all files are closed, which other threads do after the last result.
     private func isClosed() -> Bool {
         let end = ContinuousClock.now + .seconds(10)
         while ctest_open_descriptors(base) > 0 {
@@ -80,14 +80,14 @@ final class LoadRuns: Sendable {
         return true
     }
 
-    /// Loads all pictures with an empty memory, twice, and one whose first download breaks off. What is wrong.
+    /// Loads all images with an empty memory, twice, and one whose first download is interrupted. Returns the errors.
     func loadAll() async -> [String] {
         var failures = await loadOnce()
         failures += await loadOnce()
         return failures
     }
 
-    /// Loads one picture with an empty memory. What is wrong.
+    /// Loads one image with an empty memory. Returns the errors.
     func loadFirst() async -> [String] {
         let cache = ImageCache(namespace: "first", directory: base + "/cache")
         return await load("/0.pic", 0, WebImageManager(cache: cache, loader: WebImageDownloader(config: .init())))
@@ -101,7 +101,7 @@ final class LoadRuns: Sendable {
         let manager = WebImageManager(cache: cache, loader: WebImageDownloader(config: config))
         var failures: [String] = []
         for index in pictures.indices { failures += await load("/\(index).pic", index, manager) }
-        // The first attempt may well fail: that is the server's doing.
+        // The first attempt may fail: the server interrupts it.
         let unique = UInt64.random(in: .min ... .max)
         _ = try? await manager.image(with: server.url("/cut/0.pic?\(unique)"))
         failures += await load("/cut/0.pic?\(unique)", 0, manager)
@@ -113,13 +113,13 @@ final class LoadRuns: Sendable {
     private func load(_ path: String, _ index: Int, _ manager: WebImageManager) async -> [String] {
         do throws(WebImageError) {
             let image = try await manager.image(with: server.url(path), options: .retryFailed)
-            return image.bitmap.pixels == expected[index] ? [] : ["\(path) is another picture"]
+            return image.bitmap.pixels == expected[index] ? [] : ["\(path) is another image"]
         } catch {
             return ["\(path): \(error)"]
         }
     }
 
-    /// How long a cache takes to write what waits, and to trim, as far as the disk lets it.
+    /// The time that a cache takes for pending writes, and to trim, as far as the disk permits.
     private func seconds(toEnd cache: ImageCache) async -> Double {
         await withCheckedContinuation { continuation in
             startThread {
@@ -131,7 +131,7 @@ final class LoadRuns: Sendable {
     }
 }
 
-/// What comes in which order while every call on the disk takes its time.
+/// The order of events while every call on the disk is slow.
 enum SlowRun {
     /// Microseconds.
     private static let delay = 20_000
@@ -144,14 +144,14 @@ enum SlowRun {
             options: ImageDecodeOptions()
         )
         for number in 0..<8 {
-            await cache.store(picture, data: HammerPicture.bytes(number, version: 1), forKey: "\(number)")
+            await cache.store(picture, data: HammerImage.bytes(number, version: 1), forKey: "\(number)")
         }
         FaultPlan(.delay, delay, numbers: 1 ... .max).begin(in: directory)
         let log = Monitor<[String]>([])
         let reads = (0..<8).map { number in
             Task.detached {
                 let data = await cache.diskData(forKey: "\(number)")
-                log.withLock { $0.append(data == HammerPicture.bytes(number, version: 1) ? "disk" : "miss") }
+                log.withLock { $0.append(data == HammerImage.bytes(number, version: 1) ? "disk" : "miss") }
             }
         }
         if cache.imageFromMemory(forKey: "1") != nil { log.withLock { $0.append("memory") } }
@@ -163,7 +163,7 @@ enum SlowRun {
         return log.withLock { lines in
             let first = lines.prefix { $0 != "disk" }
             let rest = lines.dropFirst(first.count)
-            // All eight, told as one.
+            // All eight, reported as one.
             return first + (rest.prefix { $0 == "disk" }.count == 8 ? ["disk"] : []) + rest.drop { $0 == "disk" }
         }
     }

@@ -5,7 +5,7 @@ import TestSupport
 import WebImage
 
 extension Disturbance {
-    /// Those that are named, or all.
+    /// The named ones, or all.
     static func chosen(_ names: some Collection<String>) -> [Disturbance] {
         names.isEmpty ? all : all.filter { names.contains($0.name) }
     }
@@ -16,7 +16,7 @@ struct StoreRuns {
     private let base: String
     private let other: String
     private let stride: Int
-    /// Numbers of the step that was begun last, and of the one that was done last, which copies of this process write.
+    /// Numbers of the last begun and the last finished step, which copies of this process write.
     private let progress: UnsafeMutablePointer<Int>
     private(set) var failureCount = 0
 
@@ -29,7 +29,7 @@ struct StoreRuns {
     mutating func run(_ disturbance: Disturbance) {
         let begun = ContinuousClock.now
         let index = Disturbance.all.firstIndex { $0.name == disturbance.name } ?? 0
-        // With each second one the entries that are moved come from the same file system.
+        // With each second one the moved entries are from the same file system.
         let source = index.isMultiple(of: 2) ? base + "/old" : other
         let failed = failureCount
         let count = undisturbed(disturbance, source)
@@ -37,7 +37,7 @@ struct StoreRuns {
         // Of few calls all are disturbed.
         let step = min(stride, max(count / 40, 1))
         for number in Swift.stride(from: 1 + index % step, through: count, by: step) {
-            // Whoever takes so long hangs.
+            // A run that takes so long hangs.
             alarm(30)
             runs += 1
             if disturbance.isDeadly {
@@ -56,7 +56,7 @@ struct StoreRuns {
         for failure in failures.prefix(3) { printLine("FAILED \(disturbance) at call \(number): \(failure)") }
     }
 
-    /// Counts the calls that a disturbance could have; everything has to be as it should.
+    /// Counts the calls that a disturbance could affect; everything has to be correct.
     private mutating func undisturbed(_ disturbance: Disturbance, _ source: String) -> Int {
         let session = StoreSession(base: base, source: source)
         session.prepare()
@@ -67,7 +67,7 @@ struct StoreRuns {
         return count
     }
 
-    /// The calls fail, and the process goes on.
+    /// The calls fail, and the process continues.
     private mutating func fail(_ disturbance: Disturbance, at number: Int, _ source: String) {
         let session = StoreSession(base: base, source: source)
         session.prepare()
@@ -104,7 +104,7 @@ struct StoreRuns {
     }
 }
 
-/// One run of the usual steps in a directory of its own, and a look at what is there afterwards.
+/// One run of the usual steps in a separate directory, and a check of the result.
 private struct StoreSession {
     private let base: String
     private let source: String
@@ -113,7 +113,7 @@ private struct StoreSession {
 
     init(base: String, source: String) { (self.base, self.source) = (base, source) }
 
-    /// Empties the directories, and puts the entries where they are that are moved in.
+    /// Empties the directories, and creates the entries that are moved in.
     func prepare() {
         for directory in [base, source] { try? FileManager.default.removeItem(atPath: directory) }
         mkdir(base, 0o700)
@@ -121,7 +121,7 @@ private struct StoreSession {
         for operation in FaultOperation.workload {
             guard case .migrate(let numbers) = operation else { continue }
             for number in numbers {
-                moved.store(FaultEntry(number, version: 1).content(number: number), forKey: HammerPicture.key(number))
+                moved.store(FaultEntry(number, version: 1).content(number: number), forKey: HammerImage.key(number))
             }
         }
     }
@@ -130,7 +130,7 @@ private struct StoreSession {
 
     private func open() -> DiskCache { DiskCache(path: path, config: Self.config, clock: clock.source) }
 
-    /// Takes the steps. What the cache may hold then; of no use where the process ends in between.
+    /// Executes the steps. Returns the allowed contents; meaningless where the process ends in between.
     func work(progress: UnsafeMutablePointer<Int>, isHarmless: Bool = false) -> FaultModel {
         var model = FaultModel()
         var cache = open()
@@ -139,7 +139,7 @@ private struct StoreSession {
             let isStored = perform(operation, &cache)
             progress[1] = step
             if !isStored {
-                // Nothing that a system may do at any time keeps a store from its end.
+                // An event that a system may cause at any time must not prevent a store.
                 model.apply(operation, isHarmless ? .done : .refused)
             } else if case .store = operation {
                 model.apply(operation, .done)
@@ -150,21 +150,21 @@ private struct StoreSession {
         return model
     }
 
-    /// False for a store that says that nothing was stored.
+    /// False for a store that reports that nothing was stored.
     private func perform(_ operation: FaultOperation, _ cache: inout DiskCache) -> Bool {
         switch operation {
         case .store(let number, let version):
             let entry = FaultEntry(number, version: version).content(number: number)
-            return cache.store(entry, forKey: HammerPicture.key(number))
+            return cache.store(entry, forKey: HammerImage.key(number))
         case .amend(let number, let round):
             let validators = FaultEntry.validators(number: number, round: round)
-            cache.amend(extendedData: nil, validators: validators, forKey: HammerPicture.key(number))
+            cache.amend(extendedData: nil, validators: validators, forKey: HammerImage.key(number))
         case .setExtendedData(let number, let round):
-            cache.setExtendedData(Data("again \(round)".utf8), forKey: HammerPicture.key(number))
+            cache.setExtendedData(Data("again \(round)".utf8), forKey: HammerImage.key(number))
         case .read(let number):
-            _ = cache.entry(forKey: HammerPicture.key(number))
-            _ = cache.validators(forKey: HammerPicture.key(number))
-        case .remove(let number): cache.removeData(forKey: HammerPicture.key(number))
+            _ = cache.entry(forKey: HammerImage.key(number))
+            _ = cache.validators(forKey: HammerImage.key(number))
+        case .remove(let number): cache.removeData(forKey: HammerImage.key(number))
         case .look:
             _ = cache.usage()
             _ = cache.entries()
@@ -180,15 +180,15 @@ private struct StoreSession {
         return true
     }
 
-    /// Opens the directory anew and looks at everything in it. What is wrong.
+    /// Opens the directory again and checks everything in it. Returns the errors.
     func check(_ model: FaultModel, isLossy: Bool) -> [String] {
         var wrong: [String] = []
         if ctest_open_descriptors(base) != 0 { wrong.append("files were left open") }
-        // What writers that died left behind is old by now.
+        // Files left by killed writers are old by now.
         clock.advance(2_000)
         var cache = open()
         for number in FaultOperation.numbers {
-            guard let content = cache.entry(forKey: HammerPicture.key(number)) else {
+            guard let content = cache.entry(forKey: HammerImage.key(number)) else {
                 if !model.allows(nil, of: number, isLossy: isLossy) { wrong.append("\(number) is gone") }
                 continue
             }
@@ -213,18 +213,18 @@ private struct StoreSession {
         return names.filter { $0.hasPrefix(".webimage-") }.map { "\($0) was left behind" }
     }
 
-    /// The directory serves as before, and a limit that comes now is kept to.
+    /// The directory works as before, and a new limit is obeyed.
     private func limits(_ cache: inout DiskCache) -> [String] {
         var wrong: [String] = []
         cache.config.maxDiskSize = 40_000
-        // The newest goes last.
+        // The newest is removed last.
         clock.advance(10)
         let entry = FaultEntry(3, version: 9)
-        if !cache.store(entry.content(number: 3), forKey: HammerPicture.key(3)) {
+        if !cache.store(entry.content(number: 3), forKey: HammerImage.key(3)) {
             wrong.append("nothing can be stored: \(cache.lastError.map { "\($0)" } ?? "")")
         }
-        if cache.entry(forKey: HammerPicture.key(3)).flatMap({ FaultEntry($0, number: 3) }) != entry {
-            wrong.append("what was stored is not there")
+        if cache.entry(forKey: HammerImage.key(3)).flatMap({ FaultEntry($0, number: 3) }) != entry {
+            wrong.append("a stored entry is missing")
         }
         cache.removeExpiredData()
         let size = cache.entries().reduce(0) { $0 + $1.allocatedSize }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import WebImageLoading
 
-/// What the library's downloader tells the loads that wait for it, in virtual time over a transport of the test's.
+/// Events of the library's downloader for its loads, in virtual time over a test transport.
 @Suite(.tags(.threadSanitizer)) struct DownloadTraceTests {
     private struct Setup {
         let harness: RetryHarness
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `The request, the response and further attempts are told in order`() async {
+    @Test func `The request, the response and retries are reported in order`() async {
         let setup = Setup()
         let recording = LoadRecording()
         let outcome = setup.start("/a", recording)
@@ -62,7 +62,7 @@ import Testing
         #expect(setup.manager.statistics.retries == 2)
     }
 
-    @Test func `A download that waits for a place says so, and is sent when there is one`() async {
+    @Test func `A download that waits for a slot says so, and is sent when there is one`() async {
         let setup = Setup(RetryHarness(maxConcurrentDownloads: 1))
         let (first, second) = (LoadRecording(), LoadRecording())
         let outcomes = [setup.start("/a", first), setup.start("/b", second)]
@@ -79,7 +79,7 @@ import Testing
         #expect(lines == [1, 2], "the first had a place at once")
     }
 
-    @Test func `A load that joins the transfer hears what was sent and answered`() async {
+    @Test func `A load that joins the transfer gets the request and response events`() async {
         let setup = Setup()
         let (first, second, third) = (LoadRecording(), LoadRecording(), LoadRecording())
         let one = setup.start("/a", first)
@@ -99,7 +99,7 @@ import Testing
         #expect(setup.harness.starts == 2)
     }
 
-    @Test func `The last error ends the load after what led to it`() async {
+    @Test func `The last error ends the load after the events that led to it`() async {
         let setup = Setup()
         let recording = LoadRecording()
         let outcome = setup.start("/a", recording)
@@ -114,7 +114,7 @@ import Testing
         #expect(statistics.retries == 3 && statistics.downloads == 1 && statistics.downloadFailures == 1)
     }
 
-    @Test func `Without an observer the downloader tells nothing`() async {
+    @Test func `Without an observer the downloader makes no events`() async {
         let setup = Setup()
         let outcome = setup.start("/a", nil)
         #expect(!setup.manager.pipeline.isObserved)
@@ -125,7 +125,7 @@ import Testing
         #expect(late.words == ["started a", "memory hit a", "delivered memory"])
     }
 
-    @Test func `A loader of one's own that passes the request on loses nothing`() async {
+    @Test func `A custom loader that forwards the request loses no events`() async {
         let harness = RetryHarness()
         let wrapper = PassingLoader(harness.downloader)
         let setup = Setup(harness, loader: wrapper)
@@ -137,7 +137,7 @@ import Testing
     }
 }
 
-/// Gives everything to another loader.
+/// Forwards everything to another loader.
 private final class PassingLoader: ImageLoading {
     private let loader: any ImageLoading
 

@@ -32,19 +32,19 @@ extension WebImageLoadEvent.Kind {
         }
     }
 
-    /// What follows the last slash.
+    /// The part after the last slash.
     private func short(_ key: String) -> String { key.split(separator: "/").last.map(String.init) ?? "-" }
 }
 
 extension LoadRecording {
-    /// The events in words, without those about lines: how many of these there are is no promise.
+    /// The events in words, without those about queues, whose number is not guaranteed.
     var words: [String] { events.map(\.kind.words).filter { !$0.hasPrefix("queued") } }
 
-    /// How many ends each load had.
+    /// The number of ends of each load.
     var ends: [UInt64: Int] { events.reduce(into: [:]) { $0[$1.loadID, default: 0] += $1.kind.isEnd ? 1 : 0 } }
 
-    /// Whether all loads of which something was told end within seconds: a load has ended for its manager a moment before its
-    /// observers hear of it.
+    /// Returns whether all observed loads end within seconds: a load has ended for its manager a moment before its
+    /// observers are notified.
     func becomesOver() async -> Bool {
         let deadline = ContinuousClock.now + .seconds(20)
         while Set(events.map(\.loadID)).count > ends.values.count(where: { $0 > 0 }) {
@@ -54,7 +54,8 @@ extension LoadRecording {
         return true
     }
 
-    /// Whether every load began with its start, ended once, heard nothing after that, and never went back in time.
+    /// Returns whether every load began with its start, ended once, had no events after that, and never went back in
+    /// time.
     var isOrderly: Bool {
         var last: [UInt64: WebImageLoadEvent] = [:]
         for event in events {

@@ -7,7 +7,7 @@ import Testing
 @testable import WebImageLoading
 
 @Suite(.tags(.threadSanitizer)) struct LoadEventsConcurrencyTests {
-    /// Counts instead of keeping.
+    /// Counts instead of storing.
     private final class Tally: WebImageLoadObserver {
         struct State {
             var ends: [UInt64: Int] = [:]
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `Ten thousand loads, half of them cancelled, have one end each and tell nothing after it`() async {
+    @Test func `Ten thousand loads, half of them cancelled, have one end each and no events after it`() async {
         let harness = ManagerHarness.answering()
         let tally = Tally()
         harness.manager.observer = tally

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `A miss tells of every step from the start to the delivery`() async {
+    @Test func `A miss has events for every step from start to delivery`() async {
         let harness = ManagerHarness.answering("bytes")
         let recording = LoadRecording()
         _ = await harness.start(context: observed(harness, recording)).outcome.value()
@@ -32,7 +32,7 @@ import Testing
         #expect(recording.isOrderly && recording.events.allSatisfy { $0.url == harness.url })
     }
 
-    @Test func `What lies in memory or on disk is told as that`() async {
+    @Test func `Memory and disk hits are reported as such`() async {
         let harness = ManagerHarness.answering()
         harness.cache.edit { $0.disk[harness.url.absoluteString] = CachedImageData(data: Data("old".utf8)) }
         let (first, second) = (LoadRecording(), LoadRecording())
@@ -47,7 +47,7 @@ import Testing
         #expect(second.words == ["started picture.png", "memory hit picture.png", "delivered memory"])
     }
 
-    @Test func `The disk on the caller's thread tells the same`() async {
+    @Test func `A synchronous disk query has the same events`() async {
         let harness = ManagerHarness.answering()
         harness.cache.edit { $0.disk[harness.url.absoluteString] = CachedImageData(data: Data("old".utf8)) }
         let recording = LoadRecording()
@@ -60,7 +60,7 @@ import Testing
         )
     }
 
-    @Test func `A thumbnail tells of its own key and of the original's`() async {
+    @Test func `A thumbnail has events with its own key and the original's`() async {
         let harness = ManagerHarness.answering()
         harness.cache.edit { $0.disk[harness.url.absoluteString] = CachedImageData(data: Data("old".utf8)) }
         let recording = LoadRecording()
@@ -75,7 +75,7 @@ import Testing
         )
     }
 
-    @Test func `Transformers are told one by one, and what they build on`() async {
+    @Test func `Transformers are reported one by one, with their source`() async {
         let harness = ManagerHarness.answering()
         let (a, b) = (FakeTransformer("a"), FakeTransformer("b"))
         let (first, second) = (LoadRecording(), LoadRecording())
@@ -92,7 +92,7 @@ import Testing
         #expect(second.isOrderly)
     }
 
-    @Test func `What is not asked is told as that, and why`() async {
+    @Test func `Levels that are not queried are reported with the reason`() async {
         let harness = ManagerHarness.answering()
         let (loader, limited, keyless) = (LoadRecording(), LoadRecording(), LoadRecording())
         _ = await harness.start(options: .fromLoaderOnly, context: observed(harness, loader)).outcome.value()
@@ -112,7 +112,7 @@ import Testing
         #expect(keyless.words[..<3] == ["started -", "memory missed noKey", "disk missed - noKey"])
     }
 
-    @Test func `An image that another byte limit made smaller is told as the reason`() async {
+    @Test func `An image scaled down by another byte limit is reported as the reason for a miss`() async {
         let harness = ManagerHarness.answering()
         var metadata = ImageMetadata()
         metadata.scaleDownLimitBytes = 100
@@ -123,7 +123,7 @@ import Testing
         #expect(recording.words[1] == "memory missed otherByteLimit")
     }
 
-    @Test func `The first frame alone is told as the reason why the animation is not found`() async {
+    @Test func `A cached first frame is reported as the reason why the animation is missing`() async {
         let harness = ManagerHarness.answering()
         var metadata = ImageMetadata()
         metadata.isFirstFrame = true
@@ -134,7 +134,7 @@ import Testing
         #expect(recording.words[1] == "memory missed firstFrameOnly")
     }
 
-    @Test func `Bytes on disk that are no picture are told before the download that replaces them`() async {
+    @Test func `Bytes on disk that are not an image are reported before the download that replaces them`() async {
         let harness = ManagerHarness.answering("good")
         harness.cache.edit { $0.disk[harness.url.absoluteString] = CachedImageData(data: Data("bad".utf8)) }
         let recording = LoadRecording()
@@ -165,7 +165,7 @@ import Testing
         for recording in [bad, blocked, missing, empty] { #expect(recording.isOrderly) }
     }
 
-    @Test func `A cancel is the end, and what happens afterwards is not told`() async {
+    @Test func `A cancellation is the end, and later events are not reported`() async {
         let harness = ManagerHarness()
         let recording = LoadRecording()
         let operation = harness.start(context: observed(harness, recording)).operation
@@ -179,7 +179,7 @@ import Testing
         #expect(!harness.manager.pipeline.isObserved)
     }
 
-    @Test func `A load that joins hears so, then what has happened, then the rest`() async {
+    @Test func `A load that joins is told so, then gets past events, then the rest`() async {
         let harness = ManagerHarness()
         let (first, second) = (LoadRecording(), LoadRecording())
         let one = harness.start(context: observed(harness, first))
@@ -201,7 +201,7 @@ import Testing
         #expect(first.isOrderly && second.isOrderly)
     }
 
-    @Test func `Loads of two sizes share the download and tell their own decodes`() async {
+    @Test func `Loads of two sizes share the download and report their own decodes`() async {
         let harness = ManagerHarness()
         let (first, second) = (LoadRecording(), LoadRecording())
         let one = harness.start(context: observed(harness, first))
@@ -215,7 +215,7 @@ import Testing
         #expect(second.words.contains("decoded 2x1 7") && !second.words.contains("decoded 4x2 7"))
     }
 
-    @Test func `A load that joins what nobody observed hears how far it is and the rest`() async {
+    @Test func `A load that joins an unobserved one gets its state and the rest`() async {
         let harness = ManagerHarness()
         let one = harness.start()
         let load = await harness.loader.waitForLoads(1)[0]
@@ -228,7 +228,9 @@ import Testing
         #expect(recording.isOrderly)
     }
 
-    @Test func `The manager's observer hears of every load, a context's of its own, and one that is both once`() async {
+    @Test func `The manager's observer gets all loads, a context's only its own, and one that is both gets each once`()
+        async
+    {
         let harness = ManagerHarness.answering()
         let (all, own) = (LoadRecording(), LoadRecording())
         harness.manager.observer = all
@@ -245,7 +247,7 @@ import Testing
         #expect(all.ends.count == 3)
     }
 
-    @Test func `The processor may give a load its observer`() async {
+    @Test func `The options processor may set a load's observer`() async {
         let harness = ManagerHarness.answering()
         let recording = LoadRecording()
         harness.manager.optionsProcessor = WebImageOptionsProcessor { _, options, context in
@@ -257,7 +259,7 @@ import Testing
         #expect(recording.words.last == "delivered none")
     }
 
-    @Test func `Awaited loads, data and prefetches to disk are told too`() async throws {
+    @Test func `Awaited loads, data loads and prefetches to disk are reported, too`() async throws {
         let harness = ManagerHarness.answering()
         let recording = LoadRecording()
         let context = observed(harness, recording)
@@ -274,7 +276,7 @@ import Testing
         #expect(recording.ends.count == 5 && recording.isOrderly)
     }
 
-    @Test func `Times are those of the pipeline's clock, from the load's start on`() async {
+    @Test func `Times are those of the pipeline's clock, since the load's start`() async {
         let clock = ManualClock()
         let loader = FakeLoader()
         let manager = WebImageManager(cache: FakeCache(), loader: loader, pipeline: Pipeline(clock: clock.source))

@@ -6,11 +6,11 @@ import WebImageLoading
 @Suite struct LoadExplanationTests {
     typealias Kind = WebImageLoadEvent.Kind
 
-    /// A history and the paragraph that it must give.
+    /// A history and its expected paragraph.
     struct Row: CustomTestStringConvertible, Sendable {
         var name: String
         var url: String? = "https://example.com/photo.jpg"
-        /// Milliseconds and what happened then.
+        /// Milliseconds and the events at that time.
         var events: [(Double, Kind)]
         var text: String
         var testDescription: String { name }
@@ -89,7 +89,7 @@ import WebImageLoading
                 "photo.jpg: In memory only with another byte limit; it was on disk (10 B). Delivered after 2 ms."
         ),
         Row(
-            name: "bytes on disk that are no picture",
+            name: "bytes on disk that are not an image",
             events: [
                 start, (0, .memoryMissed(.absent)), (1, .diskHit(key: key, byteCount: 10)),
                 (2, .diskMissed(key: key, .damaged)), (2, .downloadStarted), (3, .downloaded(byteCount: 10, nil)),
@@ -110,7 +110,7 @@ import WebImageLoading
                 + "2 ms."
         ),
         Row(
-            name: "memory alone not asked",
+            name: "only memory not queried",
             events: [
                 start, (0, .memoryMissed(.notAsked)), (1, .diskHit(key: key, byteCount: 12)), (2, .delivered(.disk)),
             ],
@@ -379,7 +379,7 @@ import WebImageLoading
         ),
     ]
 
-    @Test(arguments: rows) func `A history is told in one paragraph`(row: Row) {
+    @Test(arguments: rows) func `A history is explained in one paragraph`(row: Row) {
         let url = row.url.flatMap { URL(string: $0) }
         let events = row.events.map { milliseconds, kind in
             WebImageLoadEvent(loadID: 1, url: url, time: UInt64((milliseconds * 1e6).rounded()), kind: kind)
@@ -387,7 +387,7 @@ import WebImageLoading
         #expect(LoadExplanation.text(events) == row.text)
     }
 
-    @Test func `There are enough histories, each with a name of its own`() {
+    @Test func `There are enough histories, each with its own name`() {
         #expect(Self.rows.count >= 25)
         #expect(Set(Self.rows.map(\.name)).count == Self.rows.count)
     }
@@ -404,13 +404,13 @@ import WebImageLoading
         }
     }
 
-    @Test func `No password and no query is told`() {
+    @Test func `Passwords and queries are not shown`() {
         let url = URL(string: "https://me:secret@example.com/photo.jpg?key=secret")
         let events = Self.rows[10].events.map { WebImageLoadEvent(loadID: 1, url: url, time: 0, kind: $0.1) }
         #expect(!LoadExplanation.text(events).contains("secret"))
     }
 
-    @Test func `A recording tells of its loads in the order they began, each on a line`() {
+    @Test func `A recording describes its loads in the order they began, each on a line`() {
         let recording = LoadRecording()
         #expect(recording.explanation.isEmpty && recording.events.isEmpty)
         let kinds: [(UInt64, Kind)] = [

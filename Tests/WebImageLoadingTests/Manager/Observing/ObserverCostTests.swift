@@ -7,9 +7,9 @@ import Testing
 @testable import WebImageHTTP
 @testable import WebImageLoading
 
-/// What observing costs those who do not.
+/// The cost of observing for unobserved loads.
 @Suite struct ObserverCostTests {
-    /// Blocks from the heap, and readings of the clock, of a thousand loads that find their image in memory.
+    /// Heap allocations and clock readings of a thousand loads that find their image in memory.
     private static func costs() async throws -> [String: (blocks: Int, readings: Int)] {
         let directory = TemporaryDirectory()
         let run = try await ProgramRun.run(ProgramRun.product("heap-program"), ["hit-cost", directory.path])
@@ -21,12 +21,12 @@ import Testing
         }
     }
 
-    @Test func `A memory hit without an observer takes no block more than before there were any, and reads no clock`()
+    @Test func `A memory hit without an observer allocates no more than before observers existed, and reads no clock`()
         async throws
     {
         let costs = try await Self.costs()
-        // Six blocks each, as before loads could be observed: operation, lock, two closures of the end, and the list of those
-        // that run. The cache's own bookkeeping, done for many hits at a time, takes a few more.
+        // Six allocations each, as before loads could be observed: operation, lock, two closures of the end, and the
+        // list of running loads. The cache's own bookkeeping, done for many hits at a time, takes a few more.
         for name in ["before", "after", "last"] {
             let cost = try #require(costs[name])
             #expect(cost.blocks / 1000 <= 6, "\(name): \(cost)")
@@ -56,7 +56,7 @@ import Testing
         #expect(clock.readings == 0 && !manager.pipeline.isObserved)
     }
 
-    @Test func `An event is not even made while nobody observes`() {
+    @Test func `No event is made while nobody observes`() {
         let pipeline = Pipeline()
         let made = Lock(0)
         func event() -> WebImageLoadEvent.Kind {
@@ -82,7 +82,7 @@ import Testing
         #expect(made.withLock { $0 } == 2)
     }
 
-    @Test func `An observation that is let go of without an end does not keep others paying`() {
+    @Test func `An observation released without an end does not cost other loads`() {
         let pipeline = Pipeline()
         do {
             let observation = LoadObservation([LoadRecording()], url: nil, options: [], pipeline: pipeline)
@@ -97,7 +97,7 @@ import Testing
         withExtendedLifetime(ended) {}
     }
 
-    @Test func `Observers are let go of when nobody can need them`() async {
+    @Test func `Observers are released when they are no longer needed`() async {
         let harness = ManagerHarness.answering()
         weak var gone: LoadRecording?
         do {

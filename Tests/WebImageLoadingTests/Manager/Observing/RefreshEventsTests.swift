@@ -4,7 +4,7 @@ import ModelTestSupport
 import Testing
 import WebImageLoading
 
-/// What is told of loads that refresh what is cached.
+/// Events of loads that refresh cached images.
 @Suite(.tags(.threadSanitizer)) struct RefreshEventsTests {
     private func words(
         _ harness: RefreshHarness,
@@ -18,7 +18,7 @@ import WebImageLoading
         return recording.words
     }
 
-    @Test func `Nothing newer is told, and the end says where the picture came from`() async {
+    @Test func `A 304 is reported, and the end has the image's source`() async {
         let harness = RefreshHarness("old", etag: "1")
         harness.put("old", etag: "1")
         let recording = LoadRecording()
@@ -31,7 +31,7 @@ import WebImageLoading
         )
     }
 
-    @Test func `What is in memory comes first, then the news`() async {
+    @Test func `A memory hit is reported first, then the changed image`() async {
         let harness = RefreshHarness("old", etag: "1")
         await harness.load()
         harness.server.publish("newer", etag: "2")
@@ -45,7 +45,7 @@ import WebImageLoading
         )
     }
 
-    @Test func `The same bytes without a 304 are nothing newer either`() async {
+    @Test func `The same bytes without a 304 count as unchanged, too`() async {
         let harness = RefreshHarness("old")
         await harness.load()
         let recording = LoadRecording()
@@ -53,7 +53,7 @@ import WebImageLoading
         #expect(words.suffix(4) == ["asked", "downloaded 3", "not modified", "delivered memory"])
     }
 
-    @Test func `A refresh that fails ends with the failure`() async {
+    @Test func `A failed refresh ends with the failure`() async {
         let harness = RefreshHarness("old", etag: "1")
         await harness.load()
         harness.server.edit { $0.error = WebImageError(.timedOut, "too slow") }
@@ -62,7 +62,7 @@ import WebImageLoading
         #expect(words.contains("interim memory") && words.last == "failed 2100")
     }
 
-    @Test func `Without anything cached it is an ordinary load with one start`() async {
+    @Test func `Without a cached image it is an ordinary load with one start`() async {
         let harness = RefreshHarness("new", etag: "1")
         let recording = LoadRecording()
         let words = await words(harness, recording)

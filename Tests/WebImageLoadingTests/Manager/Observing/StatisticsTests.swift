@@ -7,13 +7,13 @@ import Testing
 @testable import WebImageLoading
 
 @Suite(.tags(.threadSanitizer)) struct StatisticsTests {
-    @Test func `Nothing has happened at first, and no ratio is made of nothing`() {
+    @Test func `Initially all counts are zero, and ratios without counts are nil`() {
         let statistics = ManagerHarness.answering().manager.statistics
         #expect(statistics == WebImageStatistics())
         #expect(statistics.memory.hitRatio == 0)
     }
 
-    @Test func `Tiers count what loads found where they looked`() async throws {
+    @Test func `Tiers count the hits and misses of loads`() async throws {
         let harness = ManagerHarness.answering("bytes")
         _ = await harness.start().outcome.value()
         for _ in 0..<3 { _ = await harness.start().outcome.value() }
@@ -30,7 +30,7 @@ import Testing
         #expect(statistics.decodes == 3 && statistics.decodedPixelCount == 24)
     }
 
-    @Test func `Ends are counted by what they were`() async {
+    @Test func `Ends are counted by kind`() async {
         let harness = ManagerHarness()
         let cancelled = harness.start(URL(string: "http://host/a"))
         let failing = harness.start(URL(string: "http://host/b"))
@@ -52,7 +52,7 @@ import Testing
         #expect(idle.waitingDownloads == 0 && idle.waitingDecodes == 0 && idle.undecodedByteCount == 0)
     }
 
-    @Test func `Downloads that are not let in yet wait`() async {
+    @Test func `Downloads that are not admitted yet are counted as waiting`() async {
         let harness = ManagerHarness(undecodedByteLimit: 1)
         let started = (0..<5).map { harness.start(URL(string: "http://host/\($0)")) }
         _ = await harness.loader.waitForLoads(1)
@@ -61,7 +61,7 @@ import Testing
         #expect(harness.manager.statistics.waitingDownloads == 0 && harness.manager.statistics.cancelled == 5)
     }
 
-    @Test func `A refresh counts the look that found the picture and no other`() async {
+    @Test func `A refresh counts only the lookup that found the image`() async {
         let harness = RefreshHarness("old", etag: "1")
         await harness.load()
         let before = harness.manager.statistics
@@ -72,7 +72,7 @@ import Testing
         #expect(statistics.delivered == before.delivered + 1 && statistics.downloadFailures == 0)
     }
 
-    @Test func `Data and prefetches to disk are loads too`() async throws {
+    @Test func `Data loads and prefetches to disk count as loads`() async throws {
         let harness = ManagerHarness.answering()
         _ = try await harness.manager.data(with: harness.url, context: harness.context())
         let prefetcher = WebImagePrefetcher(manager: harness.manager)

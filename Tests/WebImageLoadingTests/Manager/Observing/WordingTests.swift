@@ -15,11 +15,11 @@ import Testing
         (0.001, "1 ms"), (0.0095, "9.5 ms"), (0.041, "41 ms"), (0.9994, "999 ms"), (0.9996, "1 s"), (1.44, "1.4 s"),
         (14.2, "14 s"), (99.4, "99 s"), (125, "2 min 5 s"), (1e20, "forever"),
     ])
-    func `Durations are told in the unit that fits`(seconds: Double, text: String) {
+    func `Durations have a fitting unit`(seconds: Double, text: String) {
         #expect(Wording.duration(seconds: seconds) == text)
     }
 
-    @Test func `One is no plural`() {
+    @Test func `One is singular`() {
         #expect(Wording.count(1, "redirect") == "1 redirect" && Wording.count(2, "redirect") == "2 redirects")
         #expect(Wording.capitalized("") == "" && Wording.capitalized("ab c") == "Ab c")
     }

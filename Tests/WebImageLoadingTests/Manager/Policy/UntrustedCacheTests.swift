@@ -8,7 +8,7 @@ import Testing
 @testable import WebImageCodecs
 @testable import WebImageLoading
 
-/// What lies in caches under a policy: what it puts there, and what it takes of what others have put there.
+/// Caches under a policy: what it stores, and which entries of others it accepts.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(2))) struct UntrustedCacheTests {
     private let cache = FakeCache()
 
@@ -29,9 +29,9 @@ import Testing
         }
     }
 
-    // MARK: What is put there
+    // MARK: Stores
 
-    @Test func `A prefetch to disk stores what was decoded, not what has the header of a picture`() async throws {
+    @Test func `A prefetch to disk decodes images before it stores them`() async throws {
         let good = [UInt8](try Fixtures.data("PNG/photo-rgb.png"))
         // The header is whole, and the pixels end in the middle.
         let bad = Array(good.prefix(good.count / 2))
@@ -44,8 +44,8 @@ import Testing
         #expect(server.requestCount() == 2)
     }
 
-    @Test func `A prefetch to disk has the time of a decode`() async throws {
-        let body = try smallPicture()
+    @Test func `A prefetch to disk has the time limit of a decode`() async throws {
+        let body = try smallImageData()
         let server = try LoopbackServer { _ in .response(body: body) }
         var policy = try SourcePolicy.allowing(server)
         policy.maximumDecodeDuration = 1e-9
@@ -54,11 +54,11 @@ import Testing
         #expect(progress.skippedCount == 1 && cache.diskKeys.isEmpty)
     }
 
-    // MARK: What others have put there
+    // MARK: Entries of others
 
-    /// A server of a small JPEG, and a policy that takes nothing else from it.
+    /// A server of a small JPEG, and a policy that accepts nothing else from it.
     private func jpegs() throws -> (LoopbackServer, SourcePolicy) {
-        let body = try smallPicture()
+        let body = try smallImageData()
         let server = try LoopbackServer { _ in .response(body: body) }
         var policy = try SourcePolicy.allowing(server)
         policy.formats = [.jpeg]
@@ -71,15 +71,15 @@ import Testing
     }
 
     @Test(arguments: [WebImageOptions(), .queryDiskDataSync, .refreshCached])
-    func `An entry of another format is passed over`(options: WebImageOptions) async throws {
+    func `An entry of another format is ignored`(options: WebImageOptions) async throws {
         let (server, policy) = try jpegs()
         let url = server.url("/a")
         put(try Fixtures.data("GIF/animated.gif"), at: url, etag: "\"gif\"")
         let result = await load(manager(policy), url, options: options)
         #expect(try result.get().image.format == .jpeg)
         #expect(server.requestCount() == 1)
-        #expect(server.requests.first?.header("If-None-Match") == nil, "of what does not serve nothing is asked")
-        // What came in its place serves.
+        #expect(server.requests.first?.header("If-None-Match") == nil, "no request is sent for a rejected entry")
+        // The download that replaced it is served.
         #expect(await error(manager(policy), url) == nil)
         #expect(server.requestCount() == 1)
     }
@@ -96,11 +96,11 @@ import Testing
         }
     }
 
-    @Test func `Where only the cache may be asked the error tells what is wrong with the entry`() async throws {
+    @Test func `With fromCacheOnly the error says what is wrong with the entry`() async throws {
         let (server, policy) = try jpegs()
         let (gif, jpeg, text) = (server.url("/gif"), server.url("/jpeg"), server.url("/text"))
         put(try Fixtures.data("GIF/animated.gif"), at: gif)
-        put(Data(try smallPicture()), at: jpeg)
+        put(Data(try smallImageData()), at: jpeg)
         put(Data("<html>".utf8), at: text)
         let strict = manager(policy)
         #expect(await error(strict, gif, options: .fromCacheOnly)?.code == .unsupportedFormat)
@@ -108,14 +108,14 @@ import Testing
         #expect(await error(strict, jpeg, options: .fromCacheOnly) == nil)
         var small = policy
         small.maximumByteCount = 10
-        // What was decoded lies in memory now, and serves whoever may ask for it.
+        // The decoded image is in memory now, and is served to all.
         cache.edit { $0.memory = [:] }
         let error = await error(manager(small), jpeg, options: .fromCacheOnly)
         #expect(error?.limit?.name == "maximumByteCount" && error?.limit?.allowed == 10)
         #expect(server.requestCount() == 0)
     }
 
-    @Test func `Bytes of an entry that does not serve are not handed out`() async throws {
+    @Test func `Bytes of a rejected entry are not delivered`() async throws {
         let (server, policy) = try jpegs()
         let url = server.url("/a")
         put(Data("root:x:0:0:root".utf8), at: url)
@@ -123,20 +123,20 @@ import Testing
         await #expect(throws: WebImageError(.badImageData, "", url: url)) {
             try await strict.data(with: url, options: .fromCacheOnly)
         }
-        #expect(try await strict.data(with: url) == Data(smallPicture()))
+        #expect(try await strict.data(with: url) == Data(smallImageData()))
     }
 
-    @Test func `An entry of too many pixels ends at its header, wherever it came from`() async throws {
+    @Test func `An entry of too many pixels is rejected by its header, wherever it came from`() async throws {
         let (server, policy) = try jpegs()
-        var pictures = policy
-        pictures.formats.insert(.png)
+        var withPNG = policy
+        withPNG.formats.insert(.png)
         let url = server.url("/a")
         put(Data(PNGBomb.make(width: 8000, height: 8000)), at: url)
-        let error = await error(manager(pictures), url, options: .fromCacheOnly)
+        let error = await error(manager(withPNG), url, options: .fromCacheOnly)
         #expect(error?.limit?.name == "maximumPixelCount")
     }
 
-    @Test func `What a serializer of the user's has written may have any format`() async throws {
+    @Test func `An entry written by the user's serializer may have any format`() async throws {
         let (server, policy) = try jpegs()
         let url = server.url("/a")
         put(try Fixtures.data("GIF/animated.gif"), at: url)
@@ -145,7 +145,7 @@ import Testing
         #expect(await error(manager, url, options: .fromCacheOnly) == nil)
     }
 
-    @Test func `Managers of other policies and one cache do not share their look at an entry`() throws {
+    @Test func `Managers of different policies with one cache do not share the check of an entry`() throws {
         let (server, policy) = try jpegs()
         let url = server.url("/a")
         func key(_ policy: SourcePolicy) -> Boxed<LoadPlan.Original> {
@@ -164,7 +164,7 @@ import Testing
     // MARK: Shared work
 
     @Test func `Two managers of one pipeline and one cache do not share a download across policies`() async throws {
-        let body = try smallPicture()
+        let body = try smallImageData()
         let gate = Gate()
         let server = try LoopbackServer { _ in .delayed(gate, then: .response(body: body)) }
         let pipeline = Pipeline()
@@ -175,15 +175,15 @@ import Testing
         let url = server.url("/a.jpg")
         async let good = error(wide, url)
         async let bad = error(narrow, url)
-        // Were they to share, the second request would not come.
+        // If they shared, the second request would not arrive.
         #expect(await server.wait { requests, _ in requests == 2 })
         gate.open()
         #expect(await good == nil)
         #expect(await bad?.limit?.name == "maximumResponseByteCount")
     }
 
-    @Test func `A download that began under one policy is not joined under the next`() async throws {
-        let body = try smallPicture()
+    @Test func `A download started under one policy is not joined under the next`() async throws {
+        let body = try smallImageData()
         let gate = Gate()
         let server = try LoopbackServer { _ in .delayed(gate, then: .response(body: body)) }
         let downloader = WebImageDownloader(try .allowing(server))

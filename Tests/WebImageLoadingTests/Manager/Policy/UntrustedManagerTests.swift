@@ -8,7 +8,7 @@ import Testing
 @testable import WebImageIsolation
 @testable import WebImageLoading
 
-/// A manager for URLs that strangers name.
+/// A manager for URLs from untrusted users.
 @Suite(.timeLimit(.minutes(2))) struct UntrustedManagerTests {
     private let cache = FakeCache()
 
@@ -37,14 +37,14 @@ import Testing
         return try LoopbackServer { _ in .response(body: body) }
     }
 
-    // MARK: Where
+    // MARK: Sources
 
     @Test(arguments: [
         "file:///etc/passwd", "ftp://example.com/a.png", "data:image/gif;base64,R0lGODlh", "standard-input:picture",
         "avatar://ann",
         "http://127.0.0.1/a.png", "http://2130706433/a.png", "http://localhost/a.png", "http://user@example.com/a.png",
         "https://example.com:22/a.png", "http://[::1]/a.png",
-    ]) func `A source that may not be asked is refused, though it lies in the cache`(text: String) async throws {
+    ]) func `A forbidden source is refused, even if the image is cached`(text: String) async throws {
         let url = try url(text)
         let image = Image.tiny()
         cache.edit { $0.memory[url.absoluteString] = image }
@@ -59,7 +59,7 @@ import Testing
         #expect(cache.edit { $0.diskReads.isEmpty })
     }
 
-    @Test func `A picture from an allowed source arrives, and is served from the cache`() async throws {
+    @Test func `An image from an allowed source arrives, and is served from the cache`() async throws {
         let server = try server()
         let manager = manager(try .allowing(server))
         let image = try await manager.image(with: server.url("/a.jpg"))
@@ -69,7 +69,7 @@ import Testing
         #expect(try await manager.data(with: server.url("/a.jpg")) == Fixtures.data("JPEG/gray.jpg"))
     }
 
-    @Test func `A prefetcher brings nothing from where the manager may not ask`() async throws {
+    @Test func `A prefetcher loads nothing from forbidden sources`() async throws {
         let server = try server()
         let refused = try LoopbackServer { _ in .response(body: [1]) }
         for target in [WebImagePrefetcher.Target.disk, .memory] {
@@ -83,7 +83,7 @@ import Testing
         #expect(refused.connectionCount == 0 && server.requestCount() == 2)
     }
 
-    @Test func `Loaders of one's own are refused, whoever brings them`() async throws {
+    @Test func `Custom loaders are refused, whoever sets them`() async throws {
         let url = try url("https://example.com/a.png")
         let own = ClosureImageLoader(scheme: "https") { _ in
             Issue.record("it was asked")
@@ -101,13 +101,13 @@ import Testing
         #expect(await self.error(manager, url)?.code == .sourceRefused)
     }
 
-    @Test func `Rights of options are taken back`() {
+    @Test func `Permissive options are removed`() {
         let all: WebImageOptions = [.handleCookies, .allowInvalidSSLCertificates, .retryFailed]
         #expect(manager(.untrusted).resolve(nil, all, nil).options == .retryFailed)
         #expect(manager(.trusted).resolve(nil, all, nil).options == all)
     }
 
-    @Test func `Data URLs are a matter of the policy, and hold pictures`() async throws {
+    @Test func `The policy decides about data URLs, which must contain images`() async throws {
         var policy = SourcePolicy.untrusted
         policy.schemes.insert(.data)
         policy.maximumByteCount = 10_000
@@ -122,7 +122,7 @@ import Testing
         #expect(await error(manager, try url("http://127.0.0.1/"))?.code == .sourceRefused)
     }
 
-    @Test func `A trusted policy is like none`() async throws {
+    @Test func `A trusted policy equals none`() async throws {
         let server = try server()
         let manager = manager(.trusted)
         #expect(await error(manager, server.url("/a.jpg")) == nil)
@@ -130,9 +130,9 @@ import Testing
         #expect(WebImageManager(cache: cache).policy == .trusted)
     }
 
-    // MARK: How much
+    // MARK: Limits
 
-    @Test func `Pixels and frames are bounded by the policy, whatever the context says`() async throws {
+    @Test func `The policy limits pixels and frames, whatever the context says`() async throws {
         let server = try server("GIF/animated.gif")
         var policy = try SourcePolicy.allowing(server)
         policy.maximumPixelCount = 1199
@@ -150,7 +150,7 @@ import Testing
         #expect(await error(manager(policy), server.url("/c.gif"), context: context) == nil)
     }
 
-    @Test func `A bomb that is small as a file ends at its header`() async throws {
+    @Test func `A decompression bomb is rejected by its header`() async throws {
         let bomb = PNGBomb.make(width: 8000, height: 8000)
         let server = try LoopbackServer { _ in .response(body: bomb) }
         let error = await error(manager(try .allowing(server)), server.url("/a.png"))
@@ -158,14 +158,14 @@ import Testing
         #expect(cache.diskKeys.isEmpty && cache.memoryKeys.isEmpty)
     }
 
-    @Test func `A decode has its time`() async throws {
+    @Test func `A decode has a time limit`() async throws {
         let server = try server()
         var policy = try SourcePolicy.allowing(server)
         policy.maximumDecodeDuration = 1e-9
         #expect(await error(manager(policy), server.url("/a.jpg"))?.code == .decodeTimedOut)
     }
 
-    @Test func `A downloader's own decodes keep to the policy, too`() async throws {
+    @Test func `A downloader's own decodes obey the policy, too`() async throws {
         let server = try server("GIF/animated.gif")
         var policy = try SourcePolicy.allowing(server)
         policy.maximumPixelCount = 1199
@@ -181,12 +181,12 @@ import Testing
 
     // MARK: Caches
 
-    @Test func `What is no picture is in no cache`() async throws {
+    @Test func `Data that is not an image is not cached`() async throws {
         let server = try LoopbackServer { request in
             switch request.path {
             case "/html": .response(body: Array("<html>".utf8))
-            case "/404": .response(404, body: (try? smallPicture()) ?? [])
-            case "/short": .truncated((try? smallPicture()) ?? [], declared: 100_000)
+            case "/404": .response(404, body: (try? smallImageData()) ?? [])
+            case "/short": .truncated((try? smallImageData()) ?? [], declared: 100_000)
             default: .response(body: [0xFF, 0xD8, 0xFF] + [UInt8](repeating: 0, count: 100))
             }
         }
@@ -195,7 +195,7 @@ import Testing
         #expect(cache.diskKeys.isEmpty && cache.memoryKeys.isEmpty)
     }
 
-    @Test func `Managers with like policies share a cache, others do not`() throws {
+    @Test func `Managers with equal policies share a cache, others do not`() throws {
         let first = PolicyCaches.cache(of: .untrusted)
         #expect(PolicyCaches.cache(of: .untrusted) === first && first !== ImageCache.shared)
         #expect(PolicyCaches.cache(of: .trusted) === ImageCache.shared)
@@ -204,7 +204,7 @@ import Testing
         #expect(first.diskCachePath.hasSuffix("/untrusted"))
     }
 
-    @Test func `All formats are isolated under the policy, and only there`() {
+    @Test func `Under the policy, and only there, all formats are isolated`() {
         let cache = FakeCache()
         let decoding = WebImageManager(policy: .untrusted, cache: cache).decoding
         #expect(decoding.isolation?.formats == SourcePolicy.untrusted.formats)
@@ -219,7 +219,7 @@ import Testing
         #expect(WebImageManager(policy: policy, cache: cache).decoding == .inProcess)
     }
 
-    @Test func `Without a worker program images are errors, and are not decoded here instead`() async throws {
+    @Test func `Without a worker program images are errors, and are not decoded in-process instead`() async throws {
         let server = try server()
         var policy = try SourcePolicy.allowing(server)
         policy.isolatedFormats = SourcePolicy.untrusted.isolatedFormats

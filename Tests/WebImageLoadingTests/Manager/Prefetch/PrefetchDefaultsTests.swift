@@ -6,7 +6,7 @@ import Testing
 @testable import WebImageLoading
 
 @Suite(.timeLimit(.minutes(1))) struct PrefetchDefaultsTests {
-    @Test func `The defaults of a prefetcher are those that are documented`() {
+    @Test func `The defaults of a prefetcher are the documented ones`() {
         let prefetcher = WebImagePrefetcher()
         #expect(prefetcher.maxConcurrentPrefetchCount == 3 && prefetcher.options == .lowPriority)
         #expect(prefetcher.context == nil && prefetcher.delegate == nil && !prefetcher.isSuspended)
@@ -17,7 +17,7 @@ import Testing
         #expect(prefetcher.isSuspended)
     }
 
-    @Test func `Options and context of the prefetcher are those of lists that give none`() async {
+    @Test func `The prefetcher's options and context apply to lists without their own`() async {
         let harness = ManagerHarness()
         let prefetcher = WebImagePrefetcher(manager: harness.manager)
         prefetcher.options = [.handleCookies, .highPriority]
@@ -53,12 +53,12 @@ import Testing
         #expect(ends.withLock { $0.map(\.totalCount).sorted() } == [1, 2])
         #expect(ends.withLock { $0.allSatisfy(\.isCancelled) })
         #expect(prefetcher.runningCount == 0 && prefetcher.waitingCount == 0)
-        // One that was just being begun hears of the cancel when that is done.
+        // A list that is just being started sees the cancellation when that is done.
         while !loads.allSatisfy(\.isCancelled) { await Task.yield() }
     }
 
     @Test(arguments: ["new", "old"])
-    func `A picture that is refreshed counts once`(text: String) async {
+    func `A refreshed image counts once`(text: String) async {
         let harness = RefreshHarness("old", etag: "\"1\"")
         await harness.load()
         harness.server.publish(text, etag: "\"2\"")

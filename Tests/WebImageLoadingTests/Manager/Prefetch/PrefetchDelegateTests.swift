@@ -7,7 +7,7 @@ import Testing
 import WebImageLoading
 
 @Suite(.tags(.threadSanitizer)) struct PrefetchDelegateTests {
-    /// Writes down what it is told.
+    /// Records its calls.
     private final class Delegate: WebImagePrefetcherDelegate {
         let calls = Lock<[String]>([])
 
@@ -43,7 +43,7 @@ import WebImageLoading
 
     private func url(_ name: String) -> URL { URL(string: "http://host/\(name)")! }
 
-    @Test func `The delegate is told before the list, and of the end before the completion`() async {
+    @Test func `The delegate is notified before the list, and of the end before the completion`() async {
         let prefetcher = prefetcher()
         let end = EventCounter()
         let calls = delegate.calls
@@ -59,7 +59,7 @@ import WebImageLoading
         #expect(calls.withLock { $0 } == ["a 1/2", "list 1", "b 2/2", "list 2", "end 2 -1", "done 2"])
     }
 
-    @Test func `The delegate's counts are sums over all lists under way`() async {
+    @Test func `The delegate's counts are sums over all running lists`() async {
         let prefetcher = prefetcher()
         let end = EventCounter()
         prefetcher.prefetch([url("a")]) { _ in end.signal() }
@@ -69,7 +69,7 @@ import WebImageLoading
         #expect(delegate.calls.withLock { $0 } == ["a 1/3", "b 1/2", "c 2/2", "end 2 -0"])
     }
 
-    @Test func `A delegate is held weakly, and one that is gone is not missed`() async {
+    @Test func `A delegate is held weakly, and may be released`() async {
         let prefetcher = WebImagePrefetcher(manager: harness.manager)
         prefetcher.callbackQueue = .inline
         prefetcher.context = harness.context()
@@ -85,7 +85,7 @@ import WebImageLoading
         #expect(end.count == 1)
     }
 
-    @Test func `When nobody holds the prefetcher, its delegate is still told of the lists under way`() async {
+    @Test func `When nobody holds the prefetcher, its delegate is still notified of running lists`() async {
         let end = EventCounter()
         var prefetcher: WebImagePrefetcher? = self.prefetcher()
         prefetcher?.prefetch([url("a")]) { _ in end.signal() }
@@ -95,7 +95,7 @@ import WebImageLoading
         #expect(delegate.calls.withLock { $0 } == ["a 1/1", "end 1 -0"])
     }
 
-    @Test func `A cancelled list does not tell the delegate of an end`() async {
+    @Test func `A cancelled list does not notify the delegate of an end`() async {
         let prefetcher = prefetcher()
         let token = prefetcher.prefetch([url("a")])
         _ = await harness.loader.waitForLoads(1)
@@ -103,7 +103,7 @@ import WebImageLoading
         #expect(delegate.calls.withLock { $0 } == [])
     }
 
-    @Test func `Calls come on the queue of the list's context, else of the prefetcher`() async {
+    @Test func `Calls are made on the queue of the list's context, or the prefetcher's`() async {
         let queue = DispatchQueue(label: "list")
         let key = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: key, value: true)

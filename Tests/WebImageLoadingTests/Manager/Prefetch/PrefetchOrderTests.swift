@@ -8,7 +8,7 @@ import Testing
 @testable import WebImageLoading
 @testable import WebImageSupport
 
-/// Prefetchers whose loads are begun by the test, on a loader that the test answers.
+/// Prefetchers whose loads are started by the test, on a loader with test responses.
 @Suite(.timeLimit(.minutes(5))) struct PrefetchOrderTests {
     private let harness = ManagerHarness()
     private let queue = WorkQueue(stepped: "prefetch")
@@ -17,7 +17,7 @@ import Testing
         let prefetcher = WebImagePrefetcher(manager: harness.manager, queue: queue)
         prefetcher.callbackQueue = .inline
         prefetcher.maxConcurrentPrefetchCount = width
-        // Without a look at the disk, a load is at the loader when its job has run.
+        // Without a disk query, a load is at the loader when its job has run.
         prefetcher.options = [.lowPriority, .fromLoaderOnly]
         return prefetcher
     }
@@ -28,7 +28,7 @@ import Testing
 
     private func fail(_ load: FakeLoader.Load) { load.answer(.failure(WebImageError(.timedOut, "too slow"))) }
 
-    /// The order in which URLs are begun when one runs at a time.
+    /// The order in which URLs start when one runs at a time.
     private func orderOfAll() -> [String] {
         var order: [String] = []
         queue.runAll()
@@ -41,13 +41,13 @@ import Testing
         return order
     }
 
-    @Test func `URLs begin in the order of the list, and lists in the order they came`() {
+    @Test func `URLs start in the order of the list, and lists in the order they were added`() {
         let prefetcher = prefetcher(width: 1)
         for name in ["a", "b"] { prefetcher.prefetch(urls(name, 3)) }
         #expect(orderOfAll() == ["a0", "a1", "a2", "b0", "b1", "b2"])
     }
 
-    @Test func `The more urgent list goes first, and one that becomes urgent`() {
+    @Test func `A more urgent list goes first, also when it becomes urgent later`() {
         let prefetcher = prefetcher(width: 1)
         prefetcher.isSuspended = true
         let slow = prefetcher.prefetch(urls("slow", 2))
@@ -58,7 +58,7 @@ import Testing
         #expect(orderOfAll() == ["slow0", "slow1", "quick0", "later0", "later1"])
     }
 
-    @Test func `What runs of a list that becomes urgent becomes so in its order`() async {
+    @Test func `Running loads of a list that becomes urgent are reprioritized in order`() async {
         let transport = FakeTransport()
         var config = WebImageDownloaderConfig()
         config.maxConcurrentDownloads = 1
@@ -83,7 +83,7 @@ import Testing
         #expect(transport.transfers.map(\.request.url.lastPathComponent) == order)
     }
 
-    @Test func `In thousands of random steps every URL ends once and no more run than allowed`() {
+    @Test func `In thousands of random steps every URL ends once, within the concurrency limit`() {
         var random = SeededGenerator(seed: 7)
         let prefetcher = prefetcher(width: 3)
         var width = 3
@@ -120,7 +120,7 @@ import Testing
             case 5...8: queue.runAll()
             default: answerOne()
             }
-            // What began while more was allowed goes on.
+            // Loads started under a higher limit continue.
             #expect(prefetcher.runningCount <= 4)
         }
         prefetcher.isSuspended = false

@@ -19,7 +19,7 @@ import Testing
         return prefetcher
     }
 
-    /// Prefetches the harness's URL, answering the load with a text.
+    /// Prefetches the harness's URL, with a text as response.
     private func prefetch(_ text: String, _ prefetcher: WebImagePrefetcher) async -> PrefetchProgress {
         let url = harness.url
         async let progress = prefetcher.prefetchAll([url], target: .disk)
@@ -34,7 +34,7 @@ import Testing
         #expect(harness.cache.memoryKeys.isEmpty && harness.coder.decodes.isEmpty)
     }
 
-    @Test func `Bytes that are no picture are not stored, and the URL counts as failed`() async {
+    @Test func `Bytes that are not an image are not stored, and the URL counts as failed`() async {
         var context = WebImageContext()
         context.callbackQueue = .inline
         let progress = await prefetch("<html>", prefetcher(context))
@@ -43,7 +43,7 @@ import Testing
         #expect(harness.manager.isFailed(harness.url))
     }
 
-    @Test func `What is on disk is not loaded again`() async {
+    @Test func `An image on disk is not loaded again`() async {
         let key = harness.url.absoluteString
         harness.cache.edit { $0.disk[key] = CachedImageData(data: Data("old".utf8)) }
         let progress = await prefetcher().prefetchAll([harness.url], target: .disk)
@@ -53,7 +53,7 @@ import Testing
         #expect(reads.isEmpty)
     }
 
-    @Test func `A priority that comes while the disk is asked reaches the download`() {
+    @Test func `A priority set during the disk query reaches the download`() {
         let (diskQueue, queue) = (WorkQueue(stepped: "disk"), WorkQueue(stepped: "prefetch"))
         var config = ImageCacheConfig()
         config.makeDiskCache = { path, _ in FakeDisk(path: path) }
@@ -71,7 +71,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A URL that failed before is skipped, unless it is to be tried again`() async {
+    @Test func `A URL that failed before is skipped, unless retryFailed is set`() async {
         harness.manager.noteEnd(
             of: harness.url,
             options: [],
@@ -86,14 +86,14 @@ import Testing
         #expect(!harness.manager.isFailed(harness.url))
     }
 
-    @Test func `Without a key there is nowhere to store, so nothing is loaded`() async {
+    @Test func `Without a key nothing can be stored, so nothing is loaded`() async {
         var context = harness.context()
         context.cacheKeyFilter = CacheKeyFilter { _ in nil }
         #expect(await prefetcher(context).prefetchAll([harness.url], target: .disk).skippedCount == 1)
         #expect(harness.loader.loads.isEmpty)
     }
 
-    @Test func `A list to disk shares the download with a load of the picture`() async throws {
+    @Test func `A list to disk shares the download with a load of the image`() async throws {
         let prefetcher = prefetcher()
         let url = harness.url
         async let progress = prefetcher.prefetchAll([url], target: .disk)
@@ -113,12 +113,12 @@ import Testing
         let token = prefetcher().prefetch([harness.url], target: .disk)
         let load = await harness.loader.waitForLoads(1)[0]
         token.cancel()
-        // The thread that began the download may only now learn that nobody wants it.
+        // The thread that started the download may learn of the cancellation only now.
         #expect(await harness.manager.pipeline.becomesIdle())
         #expect(load.isCancelled && harness.cache.diskKeys.isEmpty)
     }
 
-    @Test func `A real picture comes to disk over the network, and is the view's without another download`()
+    @Test func `A real image is prefetched to disk over the network, and a view shows it without another download`()
         async throws
     {
         let bytes = try Fixtures.data("JPEG/baseline-420.jpg")

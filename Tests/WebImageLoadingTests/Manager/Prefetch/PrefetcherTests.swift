@@ -22,7 +22,7 @@ import Testing
         return prefetcher
     }
 
-    @Test func `Pictures are in the cache afterwards, and those that are not count as skipped`() async {
+    @Test func `Images are cached afterwards, and failed ones count as skipped`() async {
         let harness = ManagerHarness { $0.lastPathComponent == "p1.png" ? .success("bad") : .success("picture") }
         let list = urls(3)
         let progress = await prefetcher(harness).prefetchAll(list)
@@ -31,14 +31,14 @@ import Testing
         #expect(harness.cache.memoryKeys == there && harness.cache.diskKeys == there)
     }
 
-    @Test func `An empty list is through before the call returns`() {
+    @Test func `An empty list completes before the call returns`() {
         let told = Lock<PrefetchProgress?>(nil)
         let token = WebImagePrefetcher(manager: harness.manager).prefetch([]) { end in told.withLock { $0 = end } }
         #expect(told.withLock { $0 } == PrefetchProgress(totalCount: 0))
         #expect(token.urls.isEmpty && !token.isCancelled)
     }
 
-    @Test func `No more run at once than allowed, over all lists, changed while they run`() async {
+    @Test func `The concurrency limit holds over all lists, also when changed`() async {
         let prefetcher = prefetcher()
         #expect(prefetcher.maxConcurrentPrefetchCount == 3)
         prefetcher.prefetch(urls(4, "a"))
@@ -51,7 +51,7 @@ import Testing
         prefetcher.cancelPrefetching()
     }
 
-    @Test func `Loads are of low priority unless the list says otherwise`() async {
+    @Test func `Loads have low priority unless the list says otherwise`() async {
         let prefetcher = prefetcher()
         prefetcher.prefetch(urls(1, "a"))
         prefetcher.prefetch(urls(1, "b"), priority: .high)
@@ -62,7 +62,7 @@ import Testing
         prefetcher.cancelPrefetching()
     }
 
-    @Test func `A URL that is there twice counts twice and is loaded once`() async {
+    @Test func `A URL listed twice counts twice and is loaded once`() async {
         let prefetcher = prefetcher()
         let end = EventCounter()
         let token = prefetcher.prefetch([harness.url, harness.url]) { _ in end.signal() }
@@ -74,7 +74,7 @@ import Testing
         #expect(token.progress == PrefetchProgress(finishedCount: 2, totalCount: 2))
     }
 
-    @Test func `Cached pictures are through as well`() async {
+    @Test func `Cached images count as finished`() async {
         let harness = ManagerHarness.answering()
         let prefetcher = prefetcher(harness)
         _ = await prefetcher.prefetchAll(urls(10))
@@ -83,7 +83,7 @@ import Testing
         #expect(harness.loader.loads.count == 10)
     }
 
-    @Test func `Twenty thousand cached pictures do not nest`() async {
+    @Test func `Twenty thousand cached images do not recurse`() async {
         let harness = ManagerHarness.answering()
         let prefetcher = prefetcher(harness)
         _ = await prefetcher.prefetchAll([harness.url])
@@ -91,7 +91,7 @@ import Testing
         #expect(all.isComplete && all.skippedCount == 0)
     }
 
-    @Test func `Cancelling a list reaches what waits and what runs, and completes once`() async {
+    @Test func `Cancelling a list reaches waiting and running loads, and completes once`() async {
         let prefetcher = prefetcher()
         let ends = Lock<[PrefetchProgress]>([])
         let token = prefetcher.prefetch(urls(5)) { end in ends.withLock { $0.append(end) } }
@@ -104,7 +104,7 @@ import Testing
         #expect(harness.loader.loads.count == 3)
     }
 
-    @Test func `Cancelling all downloads skips those that run, and the list goes on`() async throws {
+    @Test func `Cancelling all downloads skips the running ones, and the list continues`() async throws {
         let transport = FakeTransport()
         let downloader = WebImageDownloader(config: WebImageDownloaderConfig(), transport: transport)
         let prefetcher = WebImagePrefetcher(manager: WebImageManager(cache: harness.cache, loader: downloader))
@@ -123,7 +123,7 @@ import Testing
         #expect(ends.withLock { $0 } == [PrefetchProgress(finishedCount: 5, skippedCount: 3, totalCount: 5)])
         #expect(prefetcher.runningCount == 0 && downloader.currentDownloadCount == 0)
         #expect(harness.cache.diskKeys == Set(list.filter { !running.contains($0) }.map(\.absoluteString)))
-        // A cancel says nothing of a URL.
+        // A cancellation is not a failure of the URL.
         prefetcher.prefetch(Array(running))
         await wait(while: transport.transfers.count < 8)
         downloader.cancelAllDownloads()
@@ -153,7 +153,7 @@ import Testing
         #expect(await never.value.isCancelled)
     }
 
-    @Test func `A higher priority reaches what waits and what runs`() async {
+    @Test func `A higher priority reaches waiting and running loads`() async {
         let prefetcher = prefetcher()
         prefetcher.maxConcurrentPrefetchCount = 1
         let first = prefetcher.prefetch(urls(1, "a"))
@@ -181,7 +181,7 @@ import Testing
         #expect(harness.loader.loads.count == 1)
     }
 
-    @Test func `Nothing begins while the prefetcher is suspended`() async {
+    @Test func `Nothing starts while the prefetcher is suspended`() async {
         let harness = ManagerHarness.answering()
         let prefetcher = prefetcher(harness)
         prefetcher.isSuspended = true
@@ -193,7 +193,7 @@ import Testing
         #expect(harness.loader.loads.count == 2)
     }
 
-    @Test func `What is under way goes on when the prefetcher goes`() async {
+    @Test func `Running lists continue when the prefetcher is released`() async {
         let harness = ManagerHarness()
         let end = EventCounter()
         var prefetcher: WebImagePrefetcher? = prefetcher(harness)
@@ -205,12 +205,12 @@ import Testing
         await harness.loader.waitForLoads(2)[1].succeed()
         await end.wait(for: 1)
         #expect(end.count == 1)
-        // The thread that ended it may be on its way out of the call.
+        // The thread that ended it may still be returning from the call.
         await wait(while: gone != nil)
     }
 
     @Test(arguments: [false, true])
-    func `A suspended prefetcher goes with the last who has it, and its lists end as cancelled`(isBegun: Bool) async {
+    func `A suspended prefetcher is released with its last owner, and its lists end as cancelled`(isBegun: Bool) async {
         let harness = ManagerHarness()
         let ends = Monitor<[PrefetchProgress]>([])
         var prefetcher: WebImagePrefetcher? = prefetcher(harness)
@@ -223,7 +223,7 @@ import Testing
             prefetcher?.isSuspended = true
         }
         prefetcher = nil
-        // A load that runs keeps it until it is through.
+        // A running load keeps it until it has ended.
         if isBegun { harness.loader.loads[0].succeed() }
         let finished = isBegun ? 1 : 0
         let end = PrefetchProgress(finishedCount: finished, totalCount: 2, isCancelled: true)
@@ -235,7 +235,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
-    func `A token that is kept keeps nothing of the callbacks after the end`(isCancelled: Bool) async {
+    func `A retained token retains none of the callbacks after the end`(isCancelled: Bool) async {
         let prefetcher = prefetcher()
         var receiver: EventCounter? = EventCounter()
         weak let kept = receiver
@@ -253,12 +253,12 @@ import Testing
         #expect(kept != nil)
         if isCancelled { token.cancel() } else { load.succeed() }
         await end.wait(for: 1)
-        // The thread that ended it may be on its way out of the call.
+        // The thread that ended it may still be returning from the call.
         await wait(while: kept != nil)
         #expect(token.isCancelled == isCancelled && token.progress.totalCount == 1)
     }
 
-    @Test func `A prefetcher of one's own shares the cache, not the failed URLs`() {
+    @Test func `A custom prefetcher shares the cache, but not the failed URLs`() {
         let prefetcher = WebImagePrefetcher()
         #expect(prefetcher.manager !== WebImageManager.shared)
         #expect(prefetcher.manager.imageCache === WebImageManager.shared.imageCache)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebImageLoading
 
-/// Bytes of a body that is still arriving, on their way from a loader through the graph.
+/// Partial data of a body, on its way from a loader through the graph.
 @Suite(.tags(.threadSanitizer)) struct PartialDataTests {
     private let loader = FakeLoader()
     private let pipeline = Pipeline()
@@ -17,7 +17,7 @@ import Testing
         try #require(loader.loads[index].request.partialData)
     }
 
-    @Test func `What a loader leaves reaches those who wait for it, and nobody else`() throws {
+    @Test func `A loader's partial data reaches only those who wait for it`() throws {
         let seen = Lock<[String]>([])
         func take(_ path: String) {
             pipeline.subscribe(
@@ -30,7 +30,7 @@ import Testing
         let source = try source(0)
         #expect(!source.isWanted && pipeline.partialTakerCount == 0)
         source.update(Data([1]), expectedByteCount: 9)
-        // The newest is there for who joins late.
+        // Late subscribers get the newest.
         take("a")
         take("b")
         #expect(source.isWanted && pipeline.partialTakerCount == 2)
@@ -40,7 +40,7 @@ import Testing
         #expect(!source.isWanted && pipeline.partialTakerCount == 0 && pipeline.runningCount == 0)
     }
 
-    @Test func `Who has gone gets nothing more`() throws {
+    @Test func `A cancelled subscriber gets nothing more`() throws {
         let count = Lock(0)
         pipeline.subscribe(to: fetch("a")) { _ in }
         let taker = try #require(
@@ -53,7 +53,7 @@ import Testing
         #expect(count.withLock { $0 } == 1 && !source.isWanted && pipeline.partialTakerCount == 0)
     }
 
-    @Test func `A new beginning is told, with nothing in it`() throws {
+    @Test func `A restart is reported with empty data`() throws {
         let seen = Lock<[PartialImageData.Snapshot]>([])
         pipeline.subscribe(
             to: fetch("a"),

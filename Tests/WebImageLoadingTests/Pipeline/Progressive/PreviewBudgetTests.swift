@@ -11,7 +11,7 @@ import Testing
         #expect(budget.allowsPreview(byteCount: 1, of: 100))
     }
 
-    @Test func `A preview that draws what is missing waits until that is no more than a quarter of the decode`() {
+    @Test func `A preview that fills in missing parts waits until they cost at most a quarter of the decode`() {
         var budget = PreviewBudget()
         budget.noteDecode(1)
         for (count, cost, isAllowed) in [
@@ -24,7 +24,7 @@ import Testing
         }
         #expect(budget.allowsPreview(byteCount: 7000, of: 1000, missingPartCost: 1), "nothing is missing")
         budget.notePreview(0.2)
-        #expect(!budget.allowsPreview(byteCount: 900, of: 1000, missingPartCost: 1), "what was made counts")
+        #expect(!budget.allowsPreview(byteCount: 900, of: 1000, missingPartCost: 1), "earlier previews count")
         #expect(budget.allowsPreview(byteCount: 960, of: 1000, missingPartCost: 1))
     }
 
@@ -42,7 +42,7 @@ import Testing
         )
     }
 
-    @Test func `What is still to come counts, at the pace so far`() {
+    @Test func `Time still to come counts, at the pace so far`() {
         var budget = PreviewBudget()
         budget.noteDecode(1)
         budget.notePreview(1)
@@ -51,7 +51,7 @@ import Testing
         #expect(!budget.allowsPreview(byteCount: 7000, of: 1000), "more than all is all")
     }
 
-    @Test func `Of an unknown length what is there counts as all`() {
+    @Test func `For an unknown length the received bytes count as all`() {
         var budget = PreviewBudget()
         budget.noteDecode(1)
         budget.notePreview(1)
@@ -62,7 +62,7 @@ import Testing
         for count in [0, 1, 1000, .max] { #expect(budget.allowsPreview(byteCount: count, of: nil)) }
     }
 
-    @Test func `Previews that cost nothing are always made`() {
+    @Test func `Previews without a cost are always made`() {
         var budget = PreviewBudget()
         for _ in 0..<100 {
             #expect(budget.allowsPreview(byteCount: 50, of: 100))
@@ -74,7 +74,7 @@ import Testing
         #expect(budget.allowsPreview(byteCount: 50, of: 100))
     }
 
-    @Test func `However it goes, all but the first cost no more than a quarter`() {
+    @Test func `In every case all but the first cost at most a quarter`() {
         var generator = SeededGenerator(seed: 3)
         for round in 0..<100 {
             let isKnown = round % 2 == 0

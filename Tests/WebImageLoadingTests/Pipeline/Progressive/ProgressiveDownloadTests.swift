@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebImageLoading
 
-/// Previews of what a server sends piece by piece.
+/// Previews of a body that a server sends piece by piece.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct ProgressiveDownloadTests {
     private let gate = Gate()
     private let directory = TemporaryDirectory()
@@ -16,7 +16,7 @@ import Testing
         return WebImageManager(
             cache: ImageCache(directory: directory.path),
             loader: WebImageDownloader(config: config),
-            // On a clock that stands still nothing costs time, and no preview is left out for that.
+            // On a clock that stands still nothing costs time, and no preview is skipped for that.
             pipeline: Pipeline(clock: ManualClock().source)
         )
     }
@@ -30,7 +30,7 @@ import Testing
 
     private static let pieces = ["grow", "1234", "5678", "90"].map { [UInt8]($0.utf8) }
 
-    @Test func `A picture is seen while it comes`() async throws {
+    @Test func `An image has previews while it arrives`() async throws {
         let server = try LoopbackServer { [gate] _ in .drip(Self.pieces, gate: gate) }
         var widths: [Int] = []
         var finals: [Bool] = []
@@ -46,7 +46,7 @@ import Testing
         #expect(server.requestCount() == 1)
     }
 
-    @Test func `A body without a length is seen while it comes`() async throws {
+    @Test func `A body without a length has previews while it arrives`() async throws {
         let server = try LoopbackServer { [gate] _ in .chunkedDrip(Self.pieces, gate: gate) }
         var widths: [Int] = []
         gate.release(1)
@@ -59,7 +59,7 @@ import Testing
         #expect(widths == [4, 8, 12, 14, 14], "that it was all is known only at its end")
     }
 
-    @Test func `The interval holds for a body without a length, measured by what has come`() async throws {
+    @Test func `The interval holds for a body without a length, relative to the received bytes`() async throws {
         let pieces = ["grow"].map { [UInt8]($0.utf8) } + (0..<26).map { [UInt8(ascii: "a") + $0] }
         let server = try LoopbackServer { [gate] _ in .chunkedDrip(pieces, gate: gate) }
         let manager = manager { $0.minimumProgressInterval = 0.5 }
@@ -71,12 +71,12 @@ import Testing
             case .result(let result): widths.append(result.image.pixelWidth)
             }
         }
-        // At 4 bytes, 6, 9, 14 and 21; a preview is left out when the next one overtakes it.
+        // At 4 bytes, 6, 9, 14 and 21; a preview is skipped when the next one overtakes it.
         #expect(widths.last == 30 && Set(widths.dropLast()).isSubset(of: [4, 6, 9, 14, 21]))
         #expect(widths == widths.sorted())
     }
 
-    @Test func `No more often than the downloader's interval`() async throws {
+    @Test func `Previews are throttled to the downloader's interval`() async throws {
         let server = try LoopbackServer { [gate] _ in .drip(Self.pieces, gate: gate) }
         let manager = manager { $0.minimumProgressInterval = 0.5 }
         let reached = Lock<[Int64]>([])
@@ -92,7 +92,7 @@ import Testing
         #expect(widths.dropLast().allSatisfy { $0 >= 7 } && widths.last == 14, "half of it, then all")
     }
 
-    @Test func `What is to be decrypted has no previews`() async throws {
+    @Test func `An encrypted download has no previews`() async throws {
         let server = try LoopbackServer { _ in .response(body: [UInt8](Data("grow12".utf8).base64EncodedData())) }
         var context = context()
         context.downloadDecryptor = .base64
@@ -106,7 +106,7 @@ import Testing
         #expect(count == 1)
     }
 
-    @Test func `An error page has none`() async throws {
+    @Test func `An error page has no previews`() async throws {
         let server = try LoopbackServer { [gate] _ in
             .script { _, connection in
                 guard connection.sendHead(404, [("Content-Length", "10")]), connection.send([UInt8]("grow1".utf8))
@@ -124,7 +124,7 @@ import Testing
         #expect(error?.code == .invalidDownloadStatusCode && results == 0)
     }
 
-    @Test func `A second attempt begins anew, and its picture is its own`() async throws {
+    @Test func `A second attempt starts again, and its image is its own`() async throws {
         let attempts = Lock(0)
         let server = try LoopbackServer { [gate] _ in
             let attempt = attempts.withLock { count in

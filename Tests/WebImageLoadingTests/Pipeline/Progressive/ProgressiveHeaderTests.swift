@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 import WebImageLoading
 
-/// What is told of a picture's size while it arrives.
+/// The image size reported during the download.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct ProgressiveHeaderTests {
-    /// Hears of headers.
+    /// Observes headers.
     private final class Observer: WebImageLoadObserver {
         private let list = Lock<[WebImageLoadEvent]>([])
         private let headers = EventCounter()
@@ -47,7 +47,7 @@ import WebImageLoading
 
     private func leave(_ load: FakeLoader.Load, _ text: String) { leave(load, Data(text.utf8)) }
 
-    @Test func `The size is told once, before the picture is there`() async throws {
+    @Test func `The size is reported once, before the image is complete`() async throws {
         let observer = Observer()
         let (_, outcome) = harness.start(options: .progressiveLoad, context: context(observer))
         let load = await harness.loader.waitForLoads(1)[0]
@@ -63,7 +63,7 @@ import WebImageLoading
         #expect(observer.properties?.format == .png)
     }
 
-    @Test func `Without previews nobody asks for it`() async throws {
+    @Test func `Without previews nobody requests it`() async throws {
         let observer = Observer()
         let (_, outcome) = harness.start(context: context(observer))
         await harness.loader.waitForLoads(1)[0].succeed("grow12345")
@@ -72,7 +72,7 @@ import WebImageLoading
         #expect(observer.told.isEmpty)
     }
 
-    @Test func `What comes all at once is told of, too, before it is decoded`() async throws {
+    @Test func `A body that arrives all at once has its size reported before it is decoded`() async throws {
         let observer = Observer()
         let (_, outcome) = harness.start(options: .progressiveLoad, context: context(observer))
         await harness.loader.waitForLoads(1)[0].succeed("grow12345")
@@ -84,12 +84,12 @@ import WebImageLoading
         #expect(observer.told.count == 1 && header < decoded)
     }
 
-    @Test func `Who comes later hears of it`() async throws {
+    @Test func `A late observer gets the size`() async throws {
         let (_, plain) = harness.start(options: .progressiveLoad, context: context(nil, coder: coder))
         let load = await harness.loader.waitForLoads(1)[0]
         leave(load, "grow1")
         let (first, second) = (Observer(), Observer())
-        // Nobody observed before, so the next step tells it; after that it is kept for those who join.
+        // Nobody observed before, so the next step reports it; after that it is kept for those who join.
         let (_, early) = harness.start(options: .progressiveLoad, context: context(first, coder: coder))
         leave(load, "grow12")
         await first.waitForHeader()
@@ -105,7 +105,7 @@ import WebImageLoading
 
     private let coder = GrowingCoder()
 
-    @Test func `What stands behind the pixels may turn the picture, which is told`() async throws {
+    @Test func `Metadata after the pixels may rotate the image, which is reported`() async throws {
         let observer = Observer()
         let (_, outcome) = harness.start(options: .progressiveLoad, context: context(observer))
         let load = await harness.loader.waitForLoads(1)[0]
@@ -117,7 +117,7 @@ import WebImageLoading
         #expect(observer.told == ["header 4x2", "header 2x4"])
     }
 
-    @Test func `Another beginning is told anew`() async throws {
+    @Test func `A restart reports the size again`() async throws {
         let observer = Observer()
         let (_, outcome) = harness.start(options: .progressiveLoad, context: context(observer))
         let load = await harness.loader.waitForLoads(1)[0]
@@ -137,7 +137,7 @@ import WebImageLoading
         ("PNG/photo-gray16.png", 120, 90), ("PNG/animated-default-image.png", 40, 30), ("PNG/orientation-6.png", 0, 0),
         ("Animation/webp-lossy-alpha-2.webp", 40, 36), ("WebP/lossy.webp", 120, 90), ("GIF/animated.gif", 0, 0),
     ])
-    func `Pictures of all kinds tell it early, those without previews too`(
+    func `Images of all formats report it early, also those without previews`(
         name: String,
         width: Int,
         height: Int
@@ -148,7 +148,7 @@ import WebImageLoading
         #expect(width == 0 || (width, height) == size)
         let observer = Observer()
         var context = context(observer, coder: ImageCodersManager.shared)
-        // Of 16 bits, as half floats: there are no previews of those.
+        // Images of 16 bits, as half floats, have no previews.
         context.decodeOptions = ImageDecodeOptions()
         context.decodeOptions?.decodeToHDR = true
         let (_, outcome) = harness.start(options: .progressiveLoad, context: context)
@@ -164,7 +164,7 @@ import WebImageLoading
         #expect(observer.told == ["header \(size.width)x\(size.height)"])
     }
 
-    @Test func `A thumbnail's load tells the size of the whole picture`() async throws {
+    @Test func `A thumbnail's load reports the size of the whole image`() async throws {
         let data = try Fixtures.data("JPEG/photo.jpg")
         let observer = Observer()
         var context = context(observer, coder: ImageCodersManager.shared)
@@ -179,7 +179,7 @@ import WebImageLoading
         #expect(observer.told == ["header 480x360"])
     }
 
-    @Test func `What is refused by its size tells none`() async throws {
+    @Test func `An image refused for its size reports none`() async throws {
         let data = try Fixtures.data("JPEG/photo.jpg")
         let observer = Observer()
         var context = context(observer, coder: ImageCodersManager.shared)

@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 import WebImageLoading
 
-/// How often what has come of a download is left for previews.
+/// The interval at which a download provides partial data for previews.
 @Suite struct ProgressiveIntervalTests {
-    /// What a download of pieces of ten bytes left for previews, and what it reported.
+    /// The partial data and the progress of a download in pieces of ten bytes.
     private func run(
         interval: Double,
         pieces: Int = 100,
@@ -41,22 +41,22 @@ import WebImageLoading
         return (left.withLock { $0 }, reported.withLock { $0 })
     }
 
-    @Test func `Of a body of known length it is a part of the whole`() throws {
+    @Test func `For a body of known length the step is a fraction of the whole`() throws {
         let (left, reported) = try run(interval: 0.25, headers: ["Content-Length": "1000"])
         #expect(left.map(\.count) == [250, 500, 750] && left.allSatisfy { $0.expected == 1000 })
         #expect(reported == [0, 250, 500, 750, 1000])
     }
 
-    @Test func `Of a body of unknown length it is a part of what there was`() throws {
+    @Test func `For a body of unknown length the step is a fraction of the received bytes`() throws {
         let (left, reported) = try run(interval: 0.5, headers: ["Transfer-Encoding": "chunked"])
         #expect(left.map(\.count) == [10, 20, 30, 50, 80, 120, 180, 270, 410, 620, 930])
         #expect(left.allSatisfy { $0.expected == nil })
-        #expect(reported == (0...100).map { Int64($0) * 10 }, "progress is told of every arrival")
+        #expect(reported == (0...100).map { Int64($0) * 10 }, "every arrival reports progress")
         let twice = try run(interval: 7, headers: ["Transfer-Encoding": "chunked"])
         #expect(twice.left.map(\.count) == [10, 20, 40, 80, 160, 320, 640], "more than all is all")
     }
 
-    @Test func `All steps together have a number of bytes in proportion to the body's`() throws {
+    @Test func `The bytes of all steps are in proportion to the body's`() throws {
         let (left, _) = try run(interval: 0.1, pieces: 2000, headers: [:])
         let bytes = left.reduce(0) { $0 + $1.count }
         // Each step is a tenth bigger than the one before it, so all are 11 times the last.

@@ -20,7 +20,7 @@ import Testing
             }
         }
 
-        /// Begins a load; every result goes to the record.
+        /// Starts a load; every result is recorded.
         func start(
             _ options: WebImageOptions = .progressiveLoad,
             _ context: WebImageContext? = nil
@@ -34,7 +34,7 @@ import Testing
             return (operation, record)
         }
 
-        /// Whether nobody waits for previews within seconds.
+        /// Returns whether nobody waits for previews within seconds.
         func becomesUnwatched() async -> Bool {
             let deadline = ContinuousClock.now + .seconds(20)
             while fakes.manager.pipeline.partialTakerCount > 0 {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// What a caller was given, in order.
+    /// A caller's deliveries, in order.
     private final class Record: Sendable {
         private let list = Lock<[Result<WebImageResult, WebImageError>]>([])
         private let counter = EventCounter()
@@ -70,7 +70,7 @@ import Testing
         load.request.partialData?.update(Data(text.utf8), expectedByteCount: expected)
     }
 
-    @Test func `Previews come before the picture, in order, and say what they are`() async throws {
+    @Test func `Previews are delivered before the image, in order, and marked as previews`() async throws {
         let harness = Harness()
         let (_, record) = harness.start()
         let load = await harness.fakes.loader.waitForLoads(1)[0]
@@ -89,7 +89,7 @@ import Testing
         #expect(harness.coder.log.wholeDecodes == 0 && harness.coder.log.decoderCount == 1)
     }
 
-    @Test func `Previews are stored nowhere`() async throws {
+    @Test func `Previews are not stored`() async throws {
         let harness = Harness()
         let (_, record) = harness.start([.progressiveLoad, .waitStoreCache])
         let load = await harness.fakes.loader.waitForLoads(1)[0]
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `Bytes that have become a picture are not kept, and do not hold other loads back`(hasPreviews: Bool) async {
+    func `Bytes that have become an image are released, and do not block other loads`(hasPreviews: Bool) async {
         let harness = Harness()
         let (_, record) = harness.start()
         let load = await harness.fakes.loader.waitForLoads(1)[0]
@@ -116,7 +116,7 @@ import Testing
         #expect(await harness.fakes.manager.pipeline.becomesIdle())
     }
 
-    @Test func `Without the option nobody is given previews, nor are any made`() async throws {
+    @Test func `Without the option previews are neither made nor delivered`() async throws {
         let harness = Harness()
         let (_, record) = harness.start([])
         let load = await harness.fakes.loader.waitForLoads(1)[0]
@@ -132,7 +132,7 @@ import Testing
         let (_, plain) = harness.start([])
         let load = await harness.fakes.loader.waitForLoads(1)[0]
         let (_, progressive) = harness.start()
-        #expect(load.request.partialData?.isWanted == true, "a caller that comes later gets previews, too")
+        #expect(load.request.partialData?.isWanted == true, "a late caller gets previews, too")
         leave(load, "grow1")
         await progressive.wait(1)
         load.succeed("grow12345")
@@ -142,7 +142,7 @@ import Testing
         #expect(harness.fakes.loader.loads.count == 1)
     }
 
-    @Test func `Previews are transformed as the picture is, and come under its key`() async throws {
+    @Test func `Previews are transformed like the image, and delivered under its key`() async throws {
         let harness = Harness()
         let transformer = FakeTransformer("t")
         let context = harness.context { $0.imageTransformer = .transformer(transformer) }
@@ -158,7 +158,7 @@ import Testing
         #expect(results[0].cacheKey == results[1].cacheKey)
     }
 
-    @Test func `The end of a failed load is its error, whatever was seen before`() async throws {
+    @Test func `A failed load ends with its error, whatever previews were delivered`() async throws {
         let harness = Harness()
         let (_, record) = harness.start()
         let load = await harness.fakes.loader.waitForLoads(1)[0]
@@ -176,7 +176,7 @@ import Testing
         #expect(bad.error?.code == .badImageData)
     }
 
-    @Test func `A caller that takes one result alone gets the picture, or the error`() async throws {
+    @Test func `A caller that takes only one result gets the image, or the error`() async throws {
         let harness = Harness()
         let context = harness.context()
         let manager = harness.fakes.manager
@@ -193,13 +193,13 @@ import Testing
         second.answer(.failure(WebImageError(.networkConnectionLost, "gone")))
         do {
             _ = try await failing
-            Issue.record("a preview is no picture")
+            Issue.record("a preview is not the image")
         } catch let error as WebImageError {
             #expect(error.code == .networkConnectionLost)
         }
     }
 
-    @Test func `As a sequence previews are results before the last`() async throws {
+    @Test func `In a sequence previews are results before the last`() async throws {
         let harness = Harness()
         let context = harness.context()
         let events = harness.fakes.manager.events(with: harness.fakes.url, options: .progressiveLoad, context: context)
@@ -218,7 +218,7 @@ import Testing
         #expect(finals == [false, true])
     }
 
-    @Test func `After a cancel nothing comes, and nothing is left`() async throws {
+    @Test func `After a cancellation nothing is delivered, and nothing is left`() async throws {
         let harness = Harness()
         let (operation, record) = harness.start()
         let load = await harness.fakes.loader.waitForLoads(1)[0]
@@ -232,7 +232,7 @@ import Testing
         #expect(await harness.becomesUnwatched() && record.count == 2)
     }
 
-    @Test func `Another attempt of the download begins anew`() async throws {
+    @Test func `A retry of the download starts again`() async throws {
         let harness = Harness()
         let (_, record) = harness.start()
         let load = await harness.fakes.loader.waitForLoads(1)[0]
@@ -247,7 +247,7 @@ import Testing
         #expect(record.results.map(\.image.pixelWidth) == [11, 5, 6])
     }
 
-    @Test func `A picture from a cache has no previews`() async throws {
+    @Test func `An image from a cache has no previews`() async throws {
         let harness = Harness()
         let (_, first) = harness.start([.progressiveLoad, .waitStoreCache])
         await harness.fakes.loader.waitForLoads(1)[0].succeed("grow12345")
@@ -261,7 +261,7 @@ import Testing
         #expect(memory.count == 1 && disk.count == 1 && harness.fakes.loader.loads.count == 1)
     }
 
-    @Test func `A refresh has none: the cached picture stays until there is another`() async throws {
+    @Test func `A refresh has no previews: the cached image stays until there is another`() async throws {
         let harness = Harness()
         harness.fakes.cache.edit {
             $0.disk[harness.fakes.url.absoluteString] = CachedImageData(data: Data("grow1".utf8))

@@ -14,7 +14,7 @@ private final class Stage: Sendable {
     let clock = ManualClock()
     let previews = Lock<[Int]>([])
     let ends = Lock<[Int?]>([])
-    /// The widths that were told, and whether anybody wants to know.
+    /// The reported widths, and whether anybody wants them.
     let headers = Lock<[Int]>([])
     let isObserved = Lock(true)
     let session: ProgressiveSession
@@ -51,7 +51,7 @@ private final class Stage: Sendable {
         }
     }
 
-    /// Runs what waits; how many steps that were.
+    /// Runs waiting steps and returns their number.
     @discardableResult
     func run() -> Int {
         var count = 0
@@ -68,7 +68,7 @@ private final class Stage: Sendable {
 }
 
 @Suite(.tags(.threadSanitizer)) struct ProgressiveSessionTests {
-    @Test func `At most one step is under way, and it takes all that has come`() {
+    @Test func `At most one step runs, and it takes all received bytes`() {
         let stage = Stage()
         for length in 4...20 { stage.take("grow" + String(repeating: "x", count: length - 4)) }
         #expect(stage.queue.waitingCount == 1)
@@ -76,7 +76,7 @@ private final class Stage: Sendable {
         #expect(stage.coder.log.updates.map(\.byteCount) == [20] && stage.coder.log.decoderCount == 1)
     }
 
-    @Test func `The whole picture is what the decoder goes on to`() {
+    @Test func `The whole image is decoded by the same incremental decoder`() {
         let stage = Stage()
         stage.take("grow1")
         stage.run()
@@ -89,7 +89,7 @@ private final class Stage: Sendable {
         #expect(stage.coder.log.updates.map(\.isFinished) == [false, false, true])
     }
 
-    @Test func `The end does not wait for previews that are out of date`() {
+    @Test func `The end does not wait for outdated previews`() {
         let stage = Stage()
         stage.take("grow1")
         stage.take("grow12")
@@ -100,14 +100,14 @@ private final class Stage: Sendable {
         #expect(stage.run() == 0 && stage.ended == [nil])
     }
 
-    @Test func `What the coder does not recognise has no previews`() {
+    @Test func `Data that the coder does not recognize has no previews`() {
         let stage = Stage()
         stage.take("gr")
         stage.run()
         #expect(stage.seen.isEmpty && stage.coder.log.decoderCount == 0)
         stage.take("grow1")
         stage.run()
-        #expect(stage.seen == [5], "what was too short has grown")
+        #expect(stage.seen == [5], "more bytes have arrived")
         let other = Stage()
         other.take(String(repeating: "x", count: 64 << 10))
         other.run()
@@ -116,7 +116,7 @@ private final class Stage: Sendable {
         #expect(other.seen.isEmpty && other.coder.log.decoderCount == 0)
     }
 
-    @Test func `A decoder that fails leaves the picture to be decoded at once`() {
+    @Test func `If the incremental decoder fails, the image is decoded at once`() {
         for text in ["growbad", "growonce"] {
             let stage = Stage()
             stage.take("grow1")
@@ -128,11 +128,11 @@ private final class Stage: Sendable {
             stage.finish(text + "12")
             stage.run()
             #expect(stage.seen == [5] && stage.ended == [nil])
-            #expect(stage.coder.log.updates.count == 2, "and is not asked again")
+            #expect(stage.coder.log.updates.count == 2, "and is not called again")
         }
     }
 
-    @Test func `Another beginning is decoded from its first byte`() {
+    @Test func `A restart is decoded from its first byte`() {
         let stage = Stage()
         stage.take("grow12345", attempt: 1)
         stage.run()
@@ -150,10 +150,10 @@ private final class Stage: Sendable {
         late.take("", attempt: 2)
         late.finish("grow9")
         late.run()
-        #expect(late.ended == [nil], "what was decoded was of another beginning")
+        #expect(late.ended == [nil], "the decoded bytes were from before the restart")
     }
 
-    @Test func `Fewer bytes than before are another picture, though nobody says so`() {
+    @Test func `Fewer bytes than before are another image, even if unannounced`() {
         let stage = Stage()
         stage.take("grow123456789")
         stage.run()
@@ -165,7 +165,7 @@ private final class Stage: Sendable {
         #expect(stage.ended == [nil], "a decoder is never given less than it had")
     }
 
-    @Test func `Who waited for the picture is let go of once it is told`() {
+    @Test func `The image's subscriber is released once it is notified`() {
         final class Waiting: Sendable {}
         let stage = Stage()
         weak var former: Waiting?
@@ -183,7 +183,7 @@ private final class Stage: Sendable {
         #expect(former == nil)
     }
 
-    @Test func `A cancel ends everything`() {
+    @Test func `A cancellation ends everything`() {
         let stage = Stage()
         stage.take("grow1")
         stage.session.cancel()
@@ -193,20 +193,20 @@ private final class Stage: Sendable {
         #expect(stage.run() == 0 && stage.seen.isEmpty && stage.ended.isEmpty)
     }
 
-    @Test func `Previews that cost much are few`() {
+    @Test func `Expensive previews are few`() {
         let stage = Stage(previewSeconds: 1)
         for length in 5..<100 {
             stage.take("grow" + String(repeating: "x", count: length - 4), expected: 100)
             stage.run()
         }
         #expect(stage.seen == [5], "decoding takes no time here, so one is all there is time for")
-        #expect(stage.coder.log.updates.count == 95, "decoding goes on without")
+        #expect(stage.coder.log.updates.count == 95, "decoding continues without previews")
         let unknown = Stage(previewSeconds: 1)
         for length in 5..<100 {
             unknown.take("grow" + String(repeating: "x", count: length - 4))
             unknown.run()
         }
-        #expect(unknown.seen == [5], "nor do they cost more where nobody knows how much will come")
+        #expect(unknown.seen == [5], "nor do they cost more for an unknown length")
         let cheap = Stage()
         for length in 5..<100 {
             cheap.take("grow" + String(repeating: "x", count: length - 4), expected: 100)
@@ -215,7 +215,7 @@ private final class Stage: Sendable {
         #expect(cheap.seen.count == 95)
     }
 
-    @Test func `The header is told once, and again when the picture turns out to be turned`() {
+    @Test func `The header is reported once, and again when the image turns out to be rotated`() {
         let stage = Stage()
         stage.take("gr")
         stage.run()
@@ -230,7 +230,7 @@ private final class Stage: Sendable {
         #expect(stage.told == [4, 2] && stage.ended == [13])
     }
 
-    @Test func `Until somebody wants to know, the header is not looked at, and then told`() {
+    @Test func `The header is parsed only when somebody wants it, and then reported`() {
         let stage = Stage()
         stage.isObserved.withLock { $0 = false }
         stage.take("grow1")
@@ -244,10 +244,10 @@ private final class Stage: Sendable {
         #expect(stage.told == [4])
         stage.take("grow1", attempt: 1)
         stage.run()
-        #expect(stage.told == [4, 4], "another beginning is another picture")
+        #expect(stage.told == [4, 4], "a restart is another image")
     }
 
-    @Test func `The header of what was not decoded in parts is told before the end`() {
+    @Test func `The header of an image not decoded incrementally is reported before the end`() {
         let stage = Stage()
         stage.finish("grow123")
         stage.run()

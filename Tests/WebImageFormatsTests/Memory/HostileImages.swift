@@ -1,9 +1,9 @@
 import FoundationEssentials
 import TestSupport
 
-/// Small files that promise big pictures, or none.
-enum HostilePictures {
-    /// Each by name, with what is in the way of it: the number of the error, and the limit if there is one.
+/// Small files that claim big images, or none.
+enum HostileImages {
+    /// Each by name, with its expected error and the limit if there is one.
     static func all() throws -> [(name: String, body: [UInt8], code: Int, limit: String?)] {
         [
             ("PNG of 30 000 by 30 000", PNGBomb.make(width: 30_000, height: 30_000), 1100, "maximumPixelCount"),
@@ -36,7 +36,7 @@ enum HostilePictures {
         return file + [0x3B]
     }
 
-    /// A progressive picture of another size than it has, its scans more than a hundred times.
+    /// A progressive image with a false size, its scans more than a hundred times.
     static func jpeg(side: Int) throws -> [UInt8] {
         var file = [UInt8](try Fixtures.data("JPEG/progressive.jpg"))
         var place = 2
@@ -50,15 +50,15 @@ enum HostilePictures {
         return Array(file.dropLast(2)) + (0..<times).flatMap { _ in scans } + [0xFF, 0xD9]
     }
 
-    /// A picture without loss that has a header alone.
+    /// A lossless image of only a header.
     static func webP(side: Int) -> [UInt8] {
         let bits = UInt32(side - 1) | UInt32(side - 1) << 14
-        let picture = [0x2F] + littleEndian(bits) + [UInt8](repeating: 0x55, count: 995)
-        let chunk = Array("VP8L".utf8) + littleEndian(UInt32(picture.count)) + picture
+        let image = [0x2F] + littleEndian(bits) + [UInt8](repeating: 0x55, count: 995)
+        let chunk = Array("VP8L".utf8) + littleEndian(UInt32(image.count)) + image
         return Array("RIFF".utf8) + littleEndian(UInt32(chunk.count + 4)) + Array("WEBP".utf8) + chunk
     }
 
-    /// A picture that says that it is a square of that side; the sequence header within says what it is.
+    /// An image that claims to be a square of that side; the sequence header inside has the real size.
     static func isoFile(_ name: String, side: Int) throws -> [UInt8] {
         var file = [UInt8](try Fixtures.data(name))
         let box = Array("ispe".utf8)
@@ -69,9 +69,9 @@ enum HostilePictures {
         return file
     }
 
-    /// A square, by its header, which nothing that could be decoded follows.
+    /// A square, by its header, without any data to decode.
     static func jpegXL(side: Int) -> [UInt8] {
-        // From the lowest bit on: no multiple of eight, a height of 30 bits, as wide as high, and all else as usual.
+        // From the lowest bit on: not a multiple of eight, a height of 30 bits, as wide as high, and all else as usual.
         let bits = 3 << 1 | UInt64(side - 1) << 3 | 1 << 33 | 1 << 36 | 1 << 37
         let header = withUnsafeBytes(of: bits.littleEndian) { [UInt8]($0) }
         return [0xFF, 0x0A] + header + [UInt8](repeating: 0x55, count: 1000)
@@ -85,12 +85,12 @@ enum HostilePictures {
         return file + [UInt8](repeating: 0x7F, count: 500)
     }
 
-    /// An icon with one picture, which says nothing of its size.
-    static func icon(_ picture: [UInt8]) -> [UInt8] {
+    /// An icon with one image, whose directory has no size.
+    static func icon(_ image: [UInt8]) -> [UInt8] {
         var file: [UInt8] = [0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 32, 0]
-        file += littleEndian(UInt32(picture.count))
+        file += littleEndian(UInt32(image.count))
         file += littleEndian(22)
-        return file + picture
+        return file + image
     }
 
     static func laughs() -> [UInt8] {

@@ -4,15 +4,15 @@ import TestSupport
 import Testing
 import WebImage
 
-/// Pictures whose memory is mapped while a real worker decodes into it.
+/// Images whose memory is mapped while a real worker decodes into it.
 @Suite(
     .enabled(if: IsolationHarness.isSupported, "this system does not confine processes, or this is a sanitized build"),
     .timeLimit(.minutes(3))
 )
-struct BigPictureTests {
+struct BigImageTests {
     private let coder = IsolationHarness.coder { $0.maximumWorkerCount = 1 }
 
-    /// Whether each row begins with its number, and goes on with a value.
+    /// Returns whether each row begins with its number, and continues with a value.
     private static func isRight(_ image: Image, _ value: UInt8) -> Bool {
         let row = 1000 * image.bitmap.pixelFormat.bytesPerPixel
         guard image.pixelWidth == 1000, image.pixelHeight == 1000 else { return false }
@@ -27,7 +27,7 @@ struct BigPictureTests {
     }
 
     @Test(arguments: [("big", UInt8(1)), ("big converted", 2), ("big copied", 1)])
-    func `A picture in the memory that was announced, or in another, comes whole`(name: String, value: UInt8)
+    func `An image in the announced memory, or in another, is complete`(name: String, value: UInt8)
         async throws
     {
         for _ in 0..<3 {
@@ -37,7 +37,7 @@ struct BigPictureTests {
         }
     }
 
-    @Test func `What was announced for a picture that could not be decoded is of no picture`() async throws {
+    @Test func `Memory announced for an image that failed to decode is not used`() async throws {
         for _ in 0..<3 {
             let error = await IsolationHarness.error("big refused", coder)
             #expect(error?.code == .badImageData && error?.message == "the rest is missing")
@@ -46,7 +46,7 @@ struct BigPictureTests {
         #expect(IsolationHarness.isRight(try await IsolationHarness.decode("picture", coder).get()))
     }
 
-    @Test func `Pictures live on when their worker has gone`() async throws {
+    @Test func `Images stay valid when their worker has ended`() async throws {
         let hazards = NamedHazards()
         let coder = IsolationHarness.coder {
             ($0.maximumWorkerCount, $0.maximumDecodeCount, $0.workerPath) = (1, 100, hazards.path)

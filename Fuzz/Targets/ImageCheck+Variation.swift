@@ -3,7 +3,7 @@ import TestSupport
 import WebImage
 
 /// Decodes with options, in pieces, and frame by frame.
-extension PictureCheck {
+extension ImageCheck {
     /// Options that follow from the bytes.
     mutating func variation() -> ImageDecodeOptions {
         var varied = options
@@ -30,7 +30,7 @@ extension PictureCheck {
         if let complaint = image.bitmap.complaint { throw FuzzFinding("of the thumbnail: \(complaint)") }
     }
 
-    /// What is decoded in pieces must be what is decoded at once.
+    /// An image decoded in pieces must equal one decoded at once.
     mutating func checkProgressive(
         _ whole: Image?,
         _ small: Image?,
@@ -49,8 +49,8 @@ extension PictureCheck {
         }
         switch (outcome, isVaried ? small : whole) {
         case (.image(let image), let expected?): try must(image.isSame(as: expected), "pixels differ in \(pieces)")
-        case (.image, nil): throw FuzzFinding("only what comes in pieces decodes: \(pieces)")
-        case (.failure(let error), _?): throw FuzzFinding("only what comes at once decodes: \(error), \(pieces)")
+        case (.image, nil): throw FuzzFinding("only the data in pieces decodes: \(pieces)")
+        case (.failure(let error), _?): throw FuzzFinding("only the whole data decodes: \(error), \(pieces)")
         case (.failure(let error), nil): try Self.checkCode(error)
         }
     }
@@ -72,7 +72,7 @@ extension PictureCheck {
             if let complaint = frame.bitmap.complaint { throw FuzzFinding("of a frame: \(complaint)") }
         }
         guard !showsUsedMemory else { return }
-        // Back, from what is kept and from nothing.
+        // Back, from cached frames and from none.
         if Bool.random(using: &random) { animation.releaseDecoder() }
         let index = Int.random(in: 0..<frames.count, using: &random)
         Self.soil(frames[index]?.pixelByteCount ?? 0)
@@ -83,7 +83,7 @@ extension PictureCheck {
     private func frame(_ index: Int, of animation: any AnimatedImageProvider) throws(FuzzFinding) -> Image? {
         do throws(WebImageError) {
             let duration = animation.duration(at: index)
-            // That of a picture alone means nothing.
+            // By itself an image's value means nothing.
             let isShown = duration.isFinite && (duration > 0 || animation.frameCount == 1)
             guard isShown else { throw WebImageError(.transformFailed, "it takes \(duration) s") }
             return try animation.frame(at: index)

@@ -1,11 +1,11 @@
 public import FoundationEssentials
 
-/// Bytes that a test can recognise: every byte follows from a number and a version that are in the first sixteen.
-public enum HammerPicture {
-    /// The key of a picture.
+/// Bytes that a test can recognize: every byte follows from a number and a version that are in the first sixteen.
+public enum HammerImage {
+    /// The key of an image.
     public static func key(_ number: Int) -> String { "https://pictures.example/\(number).jpg" }
 
-    /// The bytes of a picture; between 16 bytes and 40 KiB, by number and version.
+    /// The bytes of an image; between 16 bytes and 40 KiB, by number and version.
     public static func bytes(_ number: Int, version: Int) -> Data {
         var random = SeededGenerator(seed: UInt64(number) << 32 | UInt64(version))
         let words = 2 + Int.random(in: 0..<(number % 4 == 0 ? 5_000 : 500), using: &random)
@@ -14,13 +14,13 @@ public enum HammerPicture {
         return output.withUnsafeBytes { Data($0) }
     }
 
-    /// An entity tag of a picture, every byte of which follows from its beginning; none for every eighth picture.
+    /// An entity tag of an image, every byte of which follows from its beginning; none for every eighth image.
     public static func etag(_ number: Int, version: Int, count: Int) -> String? {
         guard number % 8 != 0 else { return nil }
         return "\"\(number)-\(version)-" + String(repeating: "\(version % 10)", count: count) + "\""
     }
 
-    /// Whether `etag` is some entity tag of the picture, byte for byte.
+    /// Returns whether `etag` is some entity tag of the image, byte for byte.
     public static func isWhole(etag: String?, number: Int) -> Bool {
         guard let etag, number % 8 != 0 else { return etag == nil && number % 8 == 0 }
         let parts = etag.dropFirst().dropLast().split(separator: "-")
@@ -28,7 +28,7 @@ public enum HammerPicture {
         return etag == self.etag(number, version: version, count: parts[2].count)
     }
 
-    /// Whether `data` is some version of the picture, byte for byte.
+    /// Returns whether `data` is some version of the image, byte for byte.
     public static func isWhole(_ data: Data, number: Int) -> Bool {
         guard data.count >= 16 else { return false }
         let (stored, version) = data.withUnsafeBytes {

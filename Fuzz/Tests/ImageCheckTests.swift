@@ -5,60 +5,60 @@ import TestSupport
 import Testing
 import WebImage
 
-/// That the checks of the targets find what they are there for: a coder that does one thing wrong is told from one that does not.
-@Suite(.tags(.addressSanitizer)) struct PictureCheckTests {
+/// The targets' checks detect a coder with a single fault, and accept one without.
+@Suite(.tags(.addressSanitizer)) struct ImageCheckTests {
     private static let data = Data("a picture".utf8)
 
-    @Test func `A coder that does everything right is not complained about`() {
+    @Test func `A correct coder is accepted`() {
         #expect(Self.finding(of: FaultyCoder()) == nil)
     }
 
-    @Test func `A picture of another size than its header's is found`() {
+    @Test func `An image of another size than its header's is detected`() {
         #expect(Self.finding(of: FaultyCoder(fault: .otherSize))?.contains("pixels for") == true)
     }
 
-    @Test func `Pixels without a header are found`() {
+    @Test func `Pixels without a header are detected`() {
         #expect(Self.finding(of: FaultyCoder(fault: .noHeader)) == "pixels without a header")
     }
 
-    @Test func `A thumbnail that does not fit its box is found`() {
+    @Test func `A thumbnail that does not fit its box is detected`() {
         #expect(Self.finding(of: FaultyCoder(fault: .bigThumbnail))?.contains("does not fit into") == true)
     }
 
-    @Test func `Pixels that nobody has written are found`() {
+    @Test func `Unwritten pixels are detected`() {
         #expect(Self.finding(of: FaultyCoder(fault: .changingPixels)) == "two decodes of the same bytes differ")
     }
 
-    @Test func `A colour that is brighter than its alpha is found`() {
+    @Test func `A colour brighter than its alpha is detected`() {
         #expect(Self.finding(of: FaultyCoder(fault: .brightColor))?.contains("brighter than its alpha") == true)
     }
 
-    @Test func `A half float that is no number is found`() {
+    @Test func `A half float of NaN or infinity is detected`() {
         #expect(Self.finding(of: FaultyCoder(fault: .noNumber))?.contains("is no number") == true)
     }
 
-    @Test func `An error that the protocol does not promise is found`() {
+    @Test func `An error that the protocol does not promise is detected`() {
         #expect(Self.finding(of: FaultyCoder(fault: .otherError))?.contains("an error of another kind") == true)
     }
 
-    @Test func `A header over the limits is found`() {
+    @Test func `A header above the limits is detected`() {
         #expect(Self.finding(of: FaultyCoder(fault: .hugeHeader))?.contains("over the limit") == true)
     }
 
-    @Test func `A need below what the pixels take is found`() {
+    @Test func `A cost estimate below the pixels' size is detected`() {
         #expect(Self.finding(of: FaultyCoder(fault: .smallNeed)) == "less memory is declared than the pixels take")
     }
 
     private static func finding(of coder: FaultyCoder) -> String? {
         do throws(FuzzFinding) {
-            var check = PictureCheck(coder, data)
+            var check = ImageCheck(coder, data)
             try check.run()
             return nil
         } catch { return error.description }
     }
 }
 
-/// Makes a grey picture of 100 by 100 out of anything, and one mistake.
+/// Makes a grey image of 100 by 100 out of anything, with one fault.
 private struct FaultyCoder: ImageCoder {
     enum Fault {
         case otherSize, noHeader, bigThumbnail, changingPixels, brightColor, noNumber, otherError, hugeHeader, smallNeed

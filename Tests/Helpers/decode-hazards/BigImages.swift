@@ -3,8 +3,8 @@ import WebImage
 
 @testable import WebImageIsolation
 
-/// Honest pictures of 1000 x 1000 pixels, whose memory the parent is told of before they are there.
-enum BigPictures {
+/// Honest images of 1000 x 1000 pixels, whose memory is announced to the parent before they are decoded.
+enum BigImages {
     static var properties: ImageProperties {
         var properties = ImageProperties(format: .png, width: 1000, height: 1000)
         properties.hasAlpha = true
@@ -27,7 +27,7 @@ enum BigPictures {
         }
     }
 
-    /// What something still looks at stays in the worker.
+    /// Memory with another owner stays in the worker.
     nonisolated(unsafe) private static var kept: Bitmap?
 
     /// Each row begins with its number.

@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 import WebImage
 
-/// What answers must not do to a picture that is cached.
-@Suite(.timeLimit(.minutes(1))) struct KeptPictureTests {
+/// Responses that must not change a cached image.
+@Suite(.timeLimit(.minutes(1))) struct KeptImageTests {
     private func code(
         _ harness: FreshnessHarness,
         _ options: WebImageOptions = [],
@@ -17,7 +17,9 @@ import WebImage
     }
 
     @Test(arguments: [CachePolicy.http, .revalidate])
-    func `An answer that is no picture blocks nothing while there is one`(_ policy: CachePolicy) async throws {
+    func `A response whose body is not an image does not block a URL that has a cached image`(_ policy: CachePolicy)
+        async throws
+    {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         let context = harness.context(policy)
         _ = try await harness.result([], context)
@@ -30,15 +32,15 @@ import WebImage
         #expect(try await harness.result([], context).text == "two")
     }
 
-    @Test func `An answer that is no picture blocks the URL where there is none`() async {
+    @Test func `A response whose body is not an image blocks a URL that has no cached image`() async {
         let harness = FreshnessHarness("bad", cacheControl: "max-age=60")
         #expect(await code(harness) == .badImageData)
         #expect(harness.manager.isFailed(harness.refresh.url))
     }
 
-    // MARK: What the server does not have
+    // MARK: Missing images
 
-    /// A server that has said for a day that there is nothing.
+    /// A server that answers 404 with a lifetime of a day.
     private func missing() async -> FreshnessHarness {
         let harness = FreshnessHarness(cacheControl: "max-age=86400")
         harness.server.edit { $0.status = 404 }
@@ -48,7 +50,7 @@ import WebImage
         return harness
     }
 
-    @Test func `A picture that came past the memory of a 404 ends it`() async throws {
+    @Test func `An image loaded past a remembered 404 ends it`() async throws {
         let harness = await missing()
         #expect(try await harness.result(.fromLoaderOnly).text == "one")
         #expect(try await harness.result().cacheType == .memory)
@@ -56,7 +58,7 @@ import WebImage
         #expect(try await harness.result().cacheType == .disk && harness.requestCount == 2)
     }
 
-    @Test func `Bytes that came past it end it, too, and heed it like a picture`() async throws {
+    @Test func `Bytes loaded past a remembered 404 end it, and data loads obey it like image loads`() async throws {
         let harness = await missing()
         let (manager, url) = (harness.manager, harness.refresh.url)
         await #expect(throws: WebImageError.self) { try await manager.data(with: url, context: harness.context()) }
@@ -66,7 +68,7 @@ import WebImage
         #expect(try await harness.result().text == "one")
     }
 
-    @Test func `A 404 to somebody who asks for bytes is remembered for all`() async throws {
+    @Test func `A 404 to a data load is remembered for image loads, too`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         _ = try await harness.result()
         harness.clock.advance(61)
@@ -79,7 +81,7 @@ import WebImage
         #expect(await code(harness) == .invalidDownloadStatusCode && harness.requestCount == 2)
     }
 
-    @Test func `A 404 is remembered for the request that was asked, and no other`() async throws {
+    @Test func `A 404 is remembered only for the same request fields`() async throws {
         let harness = await missing()
         let context = harness.context { $0.additionalHeaders["Authorization"] = "me" }
         #expect(try await harness.result([], context).text == "one")
@@ -87,7 +89,7 @@ import WebImage
     }
 
     @Test(arguments: [(100, true), (60_000, false)])
-    func `A long answer is remembered without its fields`(byteCount: Int, isKept: Bool) async {
+    func `A 404 with large header fields is remembered without them`(byteCount: Int, isKept: Bool) async {
         let harness = FreshnessHarness(cacheControl: nil)
         harness.say("max-age=600", ["X-Bulk": String(repeating: "x", count: byteCount)])
         harness.server.edit { $0.status = 404 }
@@ -99,22 +101,22 @@ import WebImage
         #expect(errors.map { $0?.response != nil } == [true, isKept])
     }
 
-    @Test func `retryFailed is about failures, and the server's word holds`() async throws {
+    @Test func `retryFailed applies to failures and does not override a remembered 404`() async throws {
         let harness = await missing()
         #expect(await code(harness, .retryFailed) == .invalidDownloadStatusCode && harness.requestCount == 1)
     }
 
-    @Test(arguments: [true, false]) func `What is said to be worth another try is asked for`(one: Bool) async throws {
+    @Test(arguments: [true, false]) func `removeFailedURL makes a remembered 404 be requested again`(one: Bool)
+        async throws
+    {
         let harness = await missing()
         if one { harness.manager.removeFailedURL(harness.refresh.url) } else { harness.manager.removeAllFailedURLs() }
         #expect(try await harness.result().text == "one")
     }
 
-    // MARK: What is out of date
+    // MARK: Outdated entries
 
-    @Test func `A thumbnail of the picture before is made anew of the server's when the original has gone`()
-        async throws
-    {
+    @Test func `A thumbnail is made again from the new image when the original has been removed`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         let thumbnail = harness.context { $0.thumbnailPixelSize = ImageSize(width: 2, height: 2) }
         _ = try await harness.result([], thumbnail)
@@ -127,7 +129,7 @@ import WebImage
         #expect(harness.requestCount == 3)
     }
 
-    @Test func `What could not be written is not taken for what lies there`() async throws {
+    @Test func `A failed write does not make the old entry pass for the new one`() async throws {
         let isFailing = Lock(false)
         var calls = FileCalls.system
         let write = calls.write
@@ -148,7 +150,7 @@ import WebImage
         #expect(next.text == "two" && next.cacheType == .none && harness.requestCount == 3)
     }
 
-    @Test func `A 304 that comes late leaves the picture that has taken the place of its own alone`() async throws {
+    @Test func `A late 304 for a replaced image leaves the new entry unchanged`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         harness.say("max-age=60", ["Vary": "Accept-Language"])
         func context(_ language: String) -> WebImageContext {
@@ -157,7 +159,7 @@ import WebImage
         _ = try await harness.result([], context("en"))
         harness.clock.advance(61)
         harness.server.edit { $0.isHeld = true }
-        // The question is answered for what the server had when it was asked: a 304.
+        // The server answers for the image that it had when it was asked: a 304.
         let late = harness.refresh.start([], context: context("en"))
         await harness.server.waitForLoads(2)
         harness.server.edit { $0.isHeld = false }
@@ -167,7 +169,7 @@ import WebImage
         harness.server.edit { $0.isHeld = true }
         harness.server.publish("one", etag: "\"1\"")
         held()
-        // What lies there now is not what the 304 was about, so the picture is asked for once more.
+        // The entry has been replaced since, so the image is requested once more.
         await harness.server.waitForLoads(4)
         let entry = try #require(harness.cache.diskEntry(forKey: harness.refresh.key))
         #expect(entry.data == Data("zwei".utf8) && entry.validators?.etag == "\"2\"")

@@ -4,19 +4,20 @@ import TestSupport
 import WebImage
 import WebImageHEIF
 
-/// Everything that a coder does with a file, and how the results go together.
-struct PictureCheck {
+/// Everything that a coder does with a file, and the consistency of the results.
+struct ImageCheck {
     let coder: any ImageCoder
     let data: Data
     /// Follows from the bytes.
     var random: SeededGenerator
     private(set) var options = ImageDecodeOptions()
-    /// Whether pixels may be of memory that was used for something else, as a library leaves them for damaged files.
+    /// A Boolean value that indicates whether pixels may be uninitialized memory, as a library leaves them for damaged
+    /// files.
     let showsUsedMemory: Bool
 
     init(_ coder: any ImageCoder, _ data: Data) {
         self.coder = coder
-        // libde265 leaves what it cannot decode as it was allocated. Nothing but a process of its own keeps that apart.
+        // libde265 leaves undecoded pixels as allocated. Only a separate process isolates them.
         showsUsedMemory = coder is HEIFCoder || [.heic, .heif].contains(ImageFormat(detecting: data))
         self.data = data
         random = SeededGenerator(seed: data.withUnsafeBytes { Hashing.xxh3($0) })
@@ -38,7 +39,7 @@ struct PictureCheck {
 
     mutating func run() throws(FuzzFinding) {
         guard coder.canDecode(data) else {
-            // Other coders hand such data on: nothing may be assumed of it.
+            // Other coders pass such data on: nothing may be assumed of it.
             _ = try properties()
             return
         }
@@ -72,7 +73,7 @@ struct PictureCheck {
         }
     }
 
-    /// Those that the protocol promises. That memory runs out under such limits would be one.
+    /// The errors that the protocol promises. Out of memory under such limits would be one.
     static func checkCode(_ error: WebImageError) throws(FuzzFinding) {
         let codes: [WebImageError.Code] = [.badImageData, .limitExceeded, .unsupportedFormat]
         try must(codes.contains(error.code), "an error of another kind: \(error)")
@@ -91,7 +92,7 @@ struct PictureCheck {
         try must(image.metadata.frameCount == properties.frameCount, "another number of frames than in the header")
         if let complaint = image.bitmap.complaint { throw FuzzFinding(complaint) }
         let need = try? coder.memoryNeed(of: data, options: options)
-        guard let need else { throw FuzzFinding("a picture of which nobody knows what it needs") }
+        guard let need else { throw FuzzFinding("an image without a cost estimate") }
         try must(need.outputByteCount >= image.pixelByteCount, "less memory is declared than the pixels take")
     }
 
@@ -101,17 +102,17 @@ struct PictureCheck {
         try must(width <= limits.maximumSideLength && height <= limits.maximumSideLength, "a side is over the limit")
         try must(width * height <= limits.maximumPixelCount, "pixels are over the limit")
         try must((1...limits.maximumFrameCount).contains(properties.frameCount), "frames are over the limit")
-        try must(properties.loopCount >= 0 && properties.pageCount >= 1, "loops or pages are below what is possible")
+        try must(properties.loopCount >= 0 && properties.pageCount >= 1, "loops or pages are below the minimum")
         let durations = properties.frameDurations
         try must(durations.isEmpty || durations.count == properties.frameCount, "not a duration for each frame")
         try must(durations.allSatisfy { $0.isFinite && $0 >= 0.011 }, "a frame is shown for \(durations) s")
     }
 
-    /// Decodes once more in memory that was used for something else: what is not written would show.
+    /// Decodes once more in memory with other contents: unwritten pixels would show.
     private func checkRepetition(_ image: Image?) throws(FuzzFinding) {
         guard let image, !showsUsedMemory else { return }
         Self.soil(image.pixelByteCount)
-        guard let other = try decode(options) else { throw FuzzFinding("what decoded once does not decode again") }
+        guard let other = try decode(options) else { throw FuzzFinding("a decoded image does not decode again") }
         try must(other.isSame(as: image), "two decodes of the same bytes differ")
     }
 
@@ -128,7 +129,7 @@ struct PictureCheck {
 }
 
 extension Bitmap {
-    /// What no bitmap may hold; nil when there is nothing of the kind.
+    /// Invalid pixels of a bitmap; nil when there are none.
     var complaint: String? {
         for y in 0..<height {
             let row = UnsafeRawPointer(mutableRow(y))

@@ -7,8 +7,8 @@ import WebImage
 @testable import WebImageAVIF
 @testable import WebImageHEIF
 
-/// Small files of formats that are decoded at full size, whatever the size that is wanted.
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(2))) struct LargePictureTests {
+/// Small files of formats that are decoded at full size, for any requested size.
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(2))) struct LargeImageTests {
     private static let files = ["grid-16384x12288.heic", "grid-16384x12288.avif"]
     private let manager = ImageCodersManager(coders: [AVIFCoder(), HEIFCoder()])
 
@@ -30,7 +30,7 @@ import WebImage
     }
 
     @Test(arguments: files)
-    func `A thumbnail of 200 megapixels is refused where not all that it takes is allowed`(file: String) throws {
+    func `A thumbnail of 200 megapixels is refused if the full decode exceeds the limit`(file: String) throws {
         #expect(try manager.properties(of: data(file), limits: ImageLimits()).width == 16_384)
         var limits = ImageLimits()
         // More than the planes of the codec, and than those of RGB.
@@ -57,7 +57,7 @@ import WebImage
     @Test(arguments: files)
     func `The policy for untrusted sources refuses 200 megapixels by their number`(file: String) throws {
         let refused = try error(file, thumbnail(limits: SourcePolicy.untrusted.limits()))
-        // With its tiles a HEIC has more than four times what is allowed.
+        // With its tiles a HEIC has more than four times the limit.
         #expect(refused?.limit?.name == (file.hasSuffix("heic") ? "HEIF pixels to decode" : "maximumPixelCount"))
     }
 
@@ -73,7 +73,7 @@ import WebImage
     }
 
     @Test(arguments: ["10bit-alpha-8bit.heic", "8bit-alpha-10bit.heic"])
-    func `HEIC whose alpha has another depth than its colours is an error, unless libheif makes them the same`(
+    func `HEIC whose alpha has another bit depth than its colours is an error, unless libheif converts them`(
         file: String
     ) throws {
         var wide = ImageDecodeOptions()

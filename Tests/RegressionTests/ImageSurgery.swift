@@ -4,9 +4,9 @@ import WebImage
 
 @testable import WebImageCodecs
 
-/// Changes to files of pictures that leave the picture alone.
-enum PictureSurgery {
-    /// The same picture with `count` bytes of other things before its pixels: as cameras and editors leave them there.
+/// Changes to files of images that keep the image.
+enum ImageSurgery {
+    /// The same image with `count` bytes of other data before its pixels, as cameras and editors leave them there.
     static func withPreamble(_ data: Data, count: Int) -> Data {
         let bytes = [UInt8](data)
         let filling = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) }
@@ -50,9 +50,9 @@ enum PictureSurgery {
         return output + [0]
     }
 
-    /// A simple lossy file in the extended form, with a colour profile that is none before the pixels.
+    /// A simple lossy file in the extended form, with an invalid colour profile before the pixels.
     private static func extendedWebP(_ bytes: [UInt8], _ filling: [UInt8]) -> Data {
-        // The size of the picture follows the start code of its key frame.
+        // The size of the image follows the start code of its key frame.
         let width = Int(bytes[26]) | Int(bytes[27] & 0x3F) << 8
         let height = Int(bytes[28]) | Int(bytes[29] & 0x3F) << 8
         let header: [UInt8] = [0x20, 0, 0, 0] + littleEndian(width - 1, 3) + littleEndian(height - 1, 3)
@@ -70,7 +70,7 @@ enum PictureSurgery {
     }
 }
 
-/// How long the file says that each frame is shown, in seconds; read by other means than the coders'.
+/// Seconds that the file gives for each frame; read by other means than the coders'.
 enum FrameTimes {
     static func read(_ data: Data) -> [Double] {
         let bytes = [UInt8](data)

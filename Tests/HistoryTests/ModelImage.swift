@@ -1,21 +1,21 @@
 import FoundationEssentials
 import WebImage
 
-/// What a picture of the model shows: whose it is, which version, how big, and what was done to it. Bytes and pixels both tell
-/// all of it, so a picture in the wrong place is noticed wherever it is.
-struct ModelPicture: Hashable, CustomStringConvertible {
+/// The content of an image of the model: its URL, version, size and transformers. Bytes and pixels both contain all of
+/// it, so an image in the wrong place is detected everywhere.
+struct ModelImage: Hashable, CustomStringConvertible {
     static let fullSize = (width: 4, height: 2)
-    /// What a byte limit leaves.
+    /// The size under a byte limit.
     static let limitedSize = (width: 2, height: 2)
-    /// Most bytes of pixels for loads with a limit; a whole picture has twice as many.
+    /// Maximum bytes of pixels for loads with a limit; a whole image has twice as many.
     static let byteLimit = 16
     static let thumbnailSizes = [(width: 2, height: 1), (width: 3, height: 2)]
 
     var url: Int
     var version: Int
-    var width = ModelPicture.fullSize.width
-    var height = ModelPicture.fullSize.height
-    /// The transformers that were applied, as digits to the base of 3.
+    var width = ModelImage.fullSize.width
+    var height = ModelImage.fullSize.height
+    /// The applied transformers, as digits to the base of 3.
     var chain: UInt8 = 0
 
     var description: String { "\(url)v\(version) \(width)x\(height) chain \(chain)" }
@@ -37,7 +37,7 @@ struct ModelPicture: Hashable, CustomStringConvertible {
         self.version = version
     }
 
-    /// Nil for bytes that are no picture.
+    /// Nil for bytes that are not an image.
     init?(_ data: Data) {
         let bytes = data.withUnsafeBytes { Array($0.prefix(6)) }
         guard bytes.count == 6, bytes[0] == Self.mark else { return nil }
@@ -68,32 +68,32 @@ struct ModelPicture: Hashable, CustomStringConvertible {
     }
 }
 
-/// Reads and writes pictures of the model.
+/// Decodes and encodes images of the model.
 final class ModelCoder: ImageCoder {
     private let pause: @Sendable () -> Void
     private let mutates: Bool
     private let count = Lock(0)
 
     /// - Parameters:
-    ///   - pause: called in the middle of the work.
-    ///   - mutates: whether every 16th picture is shown to be another one's.
+    ///   - pause: Called in the middle of the work.
+    ///   - mutates: Indicates whether every 16th image gets another one's content.
     init(mutates: Bool = false, pause: @escaping @Sendable () -> Void = {}) {
         self.mutates = mutates
         self.pause = pause
     }
 
-    func canDecode(_ data: Data) -> Bool { ModelPicture(data) != nil }
+    func canDecode(_ data: Data) -> Bool { ModelImage(data) != nil }
     func canEncode(to format: ImageFormat) -> Bool { true }
 
     func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
         pause()
-        guard let picture = ModelPicture(data) else { throw WebImageError(.badImageData, "no picture") }
+        guard let picture = ModelImage(data) else { throw WebImageError(.badImageData, "no image") }
         return ImageProperties(format: .png, width: picture.width, height: picture.height)
     }
 
     func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         pause()
-        guard var picture = ModelPicture(data) else { throw WebImageError(.badImageData, "no picture") }
+        guard var picture = ModelImage(data) else { throw WebImageError(.badImageData, "no image") }
         if mutates,
             count.withLock({
                 $0 += 1; return $0 % 16 == 0
@@ -107,7 +107,7 @@ final class ModelCoder: ImageCoder {
         }
         let limit = options.scaleDownLimitBytes
         guard limit > 0, picture.width * picture.height * 4 > limit else { return try picture.image(options: options) }
-        (picture.width, picture.height) = ModelPicture.limitedSize
+        (picture.width, picture.height) = ModelImage.limitedSize
         return try picture.image(limit: limit, options: options)
     }
 
@@ -117,11 +117,11 @@ final class ModelCoder: ImageCoder {
         options: ImageEncodeOptions
     ) throws(WebImageError) -> Data {
         pause()
-        return ModelPicture(image).data
+        return ModelImage(image).data
     }
 }
 
-/// Writes down in the pixels that it was there.
+/// Marks the pixels with its digit.
 struct ModelTransformer: ImageTransformer {
     let digit: UInt8
     let transformerKey: String
@@ -136,7 +136,7 @@ struct ModelTransformer: ImageTransformer {
 
     func transform(_ image: Image) throws(WebImageError) -> Image {
         pause()
-        var picture = ModelPicture(image)
+        var picture = ModelImage(image)
         picture.chain = picture.chain * 3 + digit
         return try picture.image()
     }
