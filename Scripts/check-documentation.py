@@ -5,6 +5,8 @@
 
 `symbols` checks that every public declaration has a comment, that every public type has a place on the first page, and that the public
 declarations are those of the digest, a committed file, so that a change of the public interface is seen in the diff. --update writes it.
+A type's line names the protocols it conforms to. That says what implements their requirements, too: such members have lines only if they
+offer more, a setter or a default argument.
 `prose` counts habits in comments that make readers stumble, and fails if there are more than a few.
 
 Prints what is wrong, and exits with 1 if anything is.
@@ -27,15 +29,64 @@ HABITS = {
 }
 
 
-def symbols(folder):
-    """Every declaration that somebody wrote: those that the compiler makes have no place in a file."""
-    graphs = sorted(folder.glob("*.symbols.json"))
-    if not graphs:
-        sys.exit(f"no symbol graph in {folder}")
-    for graph in graphs:
-        for symbol in json.loads(graph.read_text())["symbols"]:
-            if "location" in symbol:
-                yield symbol
+# Nearly every type conforms to these.
+IMPLIED_PROTOCOLS = {"Copyable", "Escapable", "SendableMetatype"}
+
+
+class Library:
+    """The public declarations of a module, from its symbol graphs."""
+
+    def __init__(self, folder):
+        graphs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.symbols.json"))]
+        if not graphs:
+            sys.exit(f"no symbol graph in {folder}")
+        symbols = [symbol for graph in graphs for symbol in graph["symbols"]]
+        relationships = [relationship for graph in graphs for relationship in graph.get("relationships", [])]
+        by_identifier = {identifier(symbol): symbol for symbol in symbols}
+        # Every declaration that somebody wrote: those that the compiler makes have no place in a file.
+        self.declarations = [symbol for symbol in symbols if "location" in symbol]
+        # The protocols that each type conforms to, by the type's identifier.
+        self.conformances = {}
+        # The declarations that do nothing but implement a requirement of a protocol in a type of this library. Types of other
+        # libraries have no line that could name the protocol.
+        self.witnesses = set()
+        for relationship in relationships:
+            source, target = relationship["source"], relationship["target"]
+            if relationship["kind"] == "conformsTo":
+                protocol = by_identifier.get(target)
+                name = protocol["pathComponents"][-1] if protocol else relationship.get("targetFallback", target).split(".")[-1]
+                if name not in IMPLIED_PROTOCOLS:
+                    self.conformances.setdefault(source, set()).add(name)
+            elif relationship["kind"] == "memberOf" and "sourceOrigin" in relationship and target in by_identifier:
+                requirement = by_identifier.get(relationship["sourceOrigin"]["identifier"])
+                if not requirement or implementation(by_identifier[source]) == implementation(requirement):
+                    self.witnesses.add(source)
+
+    def digest(self):
+        """A line for each declaration that is not a witness, sorted."""
+        lines = {self.line(symbol) for symbol in self.declarations if identifier(symbol) not in self.witnesses}
+        return sorted(lines)
+
+    def line(self, symbol):
+        """The full name and the declaration, with the protocols that a type conforms to. Those of a protocol are in its declaration."""
+        line = f"{'.'.join(symbol['pathComponents'])}: {declaration(symbol)}"
+        conformances = self.conformances.get(identifier(symbol), set())
+        if not conformances or symbol["kind"]["identifier"] == "swift.protocol":
+            return line
+        return f"{line} : {', '.join(sorted(conformances))}"
+
+
+def identifier(symbol):
+    return symbol["identifier"]["precise"]
+
+
+def declaration(symbol):
+    return " ".join("".join(fragment["spelling"] for fragment in symbol.get("declarationFragments", [])).split())
+
+
+def implementation(symbol):
+    """The declaration, with a constant as what it is for callers: a property without a setter."""
+    return re.sub(r"^((?:static )?)let (.*)", r"\1var \2 { get }", declaration(symbol).removeprefix("convenience "))
 
 
 def place(symbol):
@@ -49,15 +100,8 @@ def has_comment(symbol):
     return any(line["text"].strip() for line in lines)
 
 
-def digest_line(symbol):
-    """The full name and the declaration, on one line."""
-    declaration = "".join(fragment["spelling"] for fragment in symbol.get("declarationFragments", []))
-    return f"{'.'.join(symbol['pathComponents'])}: {' '.join(declaration.split())}"
-
-
-def check_digest(declarations, path, update):
+def check_digest(lines, path, update):
     """Yields a complaint for each declaration that the digest has and the library has not, or the other way round."""
-    lines = sorted({digest_line(symbol) for symbol in declarations})
     if update:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(lines) + "\n")
@@ -69,7 +113,8 @@ def check_digest(declarations, path, update):
 
 
 def check_symbols(folder, page, digest, update):
-    declarations = list(symbols(folder))
+    library = Library(folder)
+    declarations = library.declarations
     linked = set(re.findall(r"^- ``([A-Za-z]+)``$", page.read_text(), re.MULTILINE))
     types = {symbol["pathComponents"][0]: symbol for symbol in declarations if len(symbol["pathComponents"]) == 1}
     complaints = [
@@ -82,8 +127,8 @@ def check_symbols(folder, page, digest, update):
         for name, symbol in sorted(types.items())
         if name not in linked
     ]
-    complaints += check_digest(declarations, digest, update)
-    return complaints, f"Documented: {len(declarations)} public declarations."
+    complaints += check_digest(library.digest(), digest, update)
+    return complaints, f"Documented: {len(declarations)} public declarations, {len(library.digest())} in the digest."
 
 
 def check_prose(folders):
