@@ -88,6 +88,17 @@ func example(_ name: String, on products: String...) -> Target {
     )
 }
 
+/// The code of guides, without access to declarations that their readers do not see.
+func snippets(_ name: String, in tests: String, on dependencies: String...) -> Target {
+    .target(
+        name: name,
+        dependencies: dependencies.map { Target.Dependency(stringLiteral: $0) },
+        path: "Tests/\(tests)/Snippets",
+        packageAccess: false,
+        swiftSettings: swiftSettings
+    )
+}
+
 /// Returns whether compilers find a C header that contains a word which the oldest supported version introduced.
 func hasHeader(_ path: String, naming word: String = "") -> Bool {
     let folders = (Context.environment["CPATH"] ?? "").split(separator: ":").map(String.init)
@@ -286,9 +297,11 @@ let package = Package(
         ),
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["WebImage", "TestSupport"],
+            dependencies: ["WebImage", "DocumentationSnippets", "TestSupport"],
+            exclude: ["Snippets"],
             swiftSettings: swiftSettings
         ),
+        snippets("DocumentationSnippets", in: "DocumentationTests", on: "WebImage"),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -344,11 +357,13 @@ if hasGTK {
         .testTarget(
             name: "WebImageGTKTests",
             dependencies: testDependencies(["WebImage"]) + [
-                "WebImageGTK", "CWebImageGTK4", "CGTKTestSupport", "ModelTestSupport", "TestSupport",
+                "WebImageGTK", "CWebImageGTK4", "CGTKTestSupport", "ModelTestSupport", "TestSupport", "ViewSnippets",
                 "webimage-gallery",
             ],
+            exclude: ["Snippets"],
             swiftSettings: swiftSettings
         ),
+        snippets("ViewSnippets", in: "WebImageGTKTests", on: "WebImage", "WebImageGTK", "CWebImageGTK4"),
     ]
 }
 

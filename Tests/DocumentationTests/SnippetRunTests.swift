@@ -3,6 +3,8 @@ import TestSupport
 import Testing
 import WebImage
 
+@testable import DocumentationSnippets
+
 /// The custom parts in the articles, executed.
 @Suite struct SnippetRunTests {
     private static func manager(
