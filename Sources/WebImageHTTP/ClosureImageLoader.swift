@@ -12,30 +12,28 @@ public import FoundationEssentials
 /// The closure runs in a separate task for each load, which is cancelled with the load. Each load has exactly one completion: a
 /// cancelled load ends at once, and a result that the closure returns afterwards is dropped.
 public final class ClosureImageLoader: ImageLoading {
-    /// Loads the image's bytes. Errors other than ``WebImageError`` are delivered as ``WebImageError/Code/transportFailed`` with
-    /// the error as the cause.
-    public typealias Load =
-        @Sendable (_ request: ImageLoadRequest, _ report: @escaping @Sendable (LoadProgress) -> Void) async throws ->
-        LoadedImageData
-    /// Returns whether the loader handles a URL.
-    public typealias Condition = @Sendable (_ url: URL, _ options: WebImageOptions) -> Bool
-    /// Returns whether a URL that failed with this error should not be tried again until explicitly requested.
-    public typealias BlockRule = @Sendable (_ url: URL, _ error: WebImageError) -> Bool
-
-    private let condition: Condition
-    private let blocks: BlockRule
-    private let load: Load
+    private let condition: @Sendable (URL, WebImageOptions) -> Bool
+    private let blocks: @Sendable (URL, WebImageError) -> Bool
+    private let load:
+        @Sendable (ImageLoadRequest, @escaping @Sendable (LoadProgress) -> Void) async throws -> LoadedImageData
 
     /// Creates a loader of the URLs that `canLoad` accepts.
     ///
     /// - Parameters:
     ///   - canLoad: returns whether the loader handles a URL; called on any thread, must be quick.
-    ///   - shouldBlock: returns whether a failure is remembered. By default, invalid URLs and data that is not an image are.
-    ///   - load: called for each load, on Swift's cooperative threads; may report progress until it returns. It must not block.
+    ///   - shouldBlock: returns whether a URL that failed with this error is not tried again until explicitly requested. By default,
+    ///     invalid URLs and data that is not an image are not.
+    ///   - load: called for each load, on Swift's cooperative threads; may report progress until it returns. It must not block. Errors
+    ///     other than ``WebImageError`` are delivered as ``WebImageError/Code/transportFailed`` with the error as the cause.
     public init(
-        canLoad: @escaping Condition,
-        shouldBlock: @escaping BlockRule = { _, error in error.code == .invalidURL || error.code == .badImageData },
-        load: @escaping Load
+        canLoad: @escaping @Sendable (_ url: URL, _ options: WebImageOptions) -> Bool,
+        shouldBlock: @escaping @Sendable (_ url: URL, _ error: WebImageError) -> Bool = { _, error in
+            error.code == .invalidURL || error.code == .badImageData
+        },
+        load:
+            @escaping @Sendable (
+                _ request: ImageLoadRequest, _ report: @escaping @Sendable (LoadProgress) -> Void
+            ) async throws -> LoadedImageData
     ) {
         condition = canLoad
         blocks = shouldBlock

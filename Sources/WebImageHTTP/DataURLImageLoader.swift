@@ -7,7 +7,7 @@ public final class DataURLImageLoader: ImageLoading {
 
     /// The maximum number of bytes of decoded data. More fail with ``WebImageError/Code/limitExceeded``, named
     /// `maximumDataURLByteCount`.
-    public let maximumDataURLByteCount: Int
+    package let maximumDataURLByteCount: Int
     private let sniffer: ImageSniffer?
 
     /// Creates a loader.

@@ -37,7 +37,7 @@ public struct DownloadInfo: Sendable, Hashable {
     /// The number of callers that wait for the download.
     public let callerCount: Int
     /// The number of the attempt, 1 for the first.
-    public let attempt: Int
+    package let attempt: Int
 }
 
 /// The current and past activity of a downloader since it was created.
@@ -47,22 +47,22 @@ public struct DownloadStatistics: Sendable, Hashable {
     /// The number of downloads in the queue.
     public var waiting = 0
     /// The number of downloads that failed and wait for their next attempt, plus those that wait until their host may be contacted.
-    public var waitingForRetry = 0
+    package var waitingForRetry = 0
     /// The number of callers that wait for downloads.
-    public var callers = 0
+    package var callers = 0
     /// The number of downloads that were started; each of them is running or counted by one of the next three.
-    public var started = 0
+    package var started = 0
     /// The number of downloads that succeeded.
-    public var succeeded = 0
+    package var succeeded = 0
     /// The number of downloads that failed for good.
-    public var failed = 0
+    package var failed = 0
     /// The number of downloads that had been started when their last caller cancelled.
-    public var cancelled = 0
+    package var cancelled = 0
     /// The number of attempts after the first ones.
-    public var retries = 0
+    package var retries = 0
     /// The number of body bytes received over the wire; for cancelled downloads, the bytes reported so far.
     public var receivedByteCount: Int64 = 0
 
     /// Creates statistics with all values zero.
-    public init() {}
+    package init() {}
 }

@@ -8,7 +8,7 @@ public final class FileImageLoader: ImageLoading {
 
     /// The maximum number of bytes of a file. A bigger one fails with ``WebImageError/Code/limitExceeded``, named
     /// `maximumFileByteCount`.
-    public let maximumFileByteCount: Int
+    package let maximumFileByteCount: Int
     private let queue: WorkQueue
 
     /// Creates a loader.
@@ -111,10 +111,10 @@ public final class FileImageLoader: ImageLoading {
 }
 
 /// A failure of a system call.
-public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The `errno`.
-    public let number: Int32
+    package let number: Int32
 
     /// The system's message for the error number.
-    public var description: String { String(cString: strerror(number)) }
+    package var description: String { String(cString: strerror(number)) }
 }

@@ -23,9 +23,9 @@ public struct HTTPTransferRequest: Sendable {
     /// The maximum number of bytes of the body, both on the wire and after content decoding.
     public var maximumByteCount = 64 << 20
     /// The maximum number of bytes of all response heads.
-    public var maximumHeaderByteCount = 64 << 10
+    package var maximumHeaderByteCount = 64 << 10
     /// The maximum number of fields in all response heads.
-    public var maximumHeaderCount = 250
+    package var maximumHeaderCount = 250
     /// The time limit for DNS lookup, connecting and the TLS handshake, in seconds.
     public var connectTimeout: Double = 10
     /// The number of seconds without any byte after which a connected transfer fails.
@@ -33,7 +33,7 @@ public struct HTTPTransferRequest: Sendable {
     /// The time limit of the whole transfer, in seconds; 0 for none.
     public var totalTimeout: Double = 0
     /// The minimum transfer rate in bytes per second, averaged over ``idleTimeout``; 0 for none.
-    public var minimumBytesPerSecond = 100
+    package var minimumBytesPerSecond = 100
     /// The policy for the transfer's addresses; nil allows all. A transport with ``HTTPTransport/checksAddresses`` calls
     /// ``SourcePolicy/refusal(ofHost:port:at:)`` for each address before it connects to it and before it sends over a kept
     /// connection, uses no proxy, and does no content decoding.
@@ -42,7 +42,7 @@ public struct HTTPTransferRequest: Sendable {
     var hedgeDelay: Double?
 
     /// Creates a GET request with the default limits.
-    public init(url: URL, headers: HTTPHeaders = [:]) {
+    package init(url: URL, headers: HTTPHeaders = [:]) {
         self.url = url
         self.headers = headers
     }
@@ -97,14 +97,14 @@ extension HTTPTransport {
 }
 
 /// An error of the transport's underlying library, kept as the cause of an error.
-public struct TransportFailure: Error, Sendable, Hashable, CustomStringConvertible {
+package struct TransportFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The library's error code, for libcurl a `CURLcode`.
-    public let code: Int
+    package let code: Int
     /// The library's message.
-    public let message: String
+    package let message: String
 
     /// The message and the error code.
-    public var description: String { "\(message) [curl \(code)]" }
+    package var description: String { "\(message) [curl \(code)]" }
 }
 
 extension HTTPTransferRequest {

@@ -127,7 +127,7 @@ extension WebImageDownloader {
     ///
     /// Nil until 64 KiB have arrived and transfers were running for a quarter of a second. The rate includes the time spent waiting
     /// for servers; it is not the capacity of the network. Costs next to nothing.
-    public var estimatedBytesPerSecond: Double? { core.bytesPerSecond }
+    package var estimatedBytesPerSecond: Double? { core.bytesPerSecond }
 }
 
 extension WebImageDownloader {

@@ -74,9 +74,9 @@ public struct WebImageDownloaderConfig: Sendable, Hashable {
     /// with ``WebImageError/Code/limitExceeded``, before anything is received if the response announces its length.
     public var maximumResponseByteCount = 64 << 20
     /// The maximum number of bytes of all response heads of a download. 64 KiB by default.
-    public var maximumResponseHeaderByteCount = 64 << 10
+    package var maximumResponseHeaderByteCount = 64 << 10
     /// The maximum number of fields in all response heads of a download. 250 by default.
-    public var maximumResponseHeaderCount = 250
+    package var maximumResponseHeaderCount = 250
     /// The maximum number of redirects. 10 by default; more fail with ``WebImageError/Code/badRedirect``.
     public var maximumRedirectCount = 10
     /// A Boolean value that indicates whether redirects from https to http are followed. False by default: they fail with
@@ -97,13 +97,13 @@ public struct WebImageDownloaderConfig: Sendable, Hashable {
     /// no-store`, and the request is a plain GET. It is kept for the URL with the header fields, credential and options of the
     /// request, so a body received with access rights is not used without them; with ``WebImageOptions/handleCookies``, nothing is
     /// kept on disk. The files reveal neither URLs nor secrets. A kept body is verified by the validator, which the server must
-    /// repeat, and by its last 4 KiB, which are received again.
+    /// repeat, and by its last 4 KiB, which are received again. Bodies are kept for 7 days at most, and not more than 64 MiB of them.
     public var partialDownloadDirectory: String?
     /// The maximum number of bytes on disk in ``partialDownloadDirectory``, for all processes that use it with this limit; the
     /// oldest bodies are evicted first. 64 MiB by default; 0 keeps nothing, and removes existing bodies.
-    public var maximumPartialByteCount = 64 << 20
+    package var maximumPartialByteCount = 64 << 20
     /// The number of seconds for which an interrupted body is kept. 7 days by default.
-    public var maximumPartialAge: Double = 7 * 86_400
+    package var maximumPartialAge: Double = 7 * 86_400
 
     /// The back-off of hosts that fail repeatedly or ask clients to wait. ``HostBackOffPolicy/default`` by default. Read when a
     /// download would start and when it fails; a change resets the state of all hosts.

@@ -12,9 +12,9 @@ public import FoundationEssentials
 /// decode is not stopped when its load is cancelled.
 public final class IsolatedImageCoder: AnimatedImageCoder, AnimatedImageEncoder {
     /// The settings of the workers.
-    public let isolation: DecodeIsolation
+    package let isolation: DecodeIsolation
     /// The coder that encodes, and decodes formats that are not isolated.
-    public let base: any ImageCoder
+    package let base: any ImageCoder
     /// The advice for a program without a worker, appended to that error's message.
     private let advice: String
 

@@ -25,7 +25,7 @@ extension ImageCachesManager {
     public static let shared = ImageCachesManager()
 
     /// Creates a manager of ``ImageCache/shared``.
-    public convenience init() { self.init(caches: [ImageCache.shared]) }
+    package convenience init() { self.init(caches: [ImageCache.shared]) }
 }
 
 extension ImageLoadersManager {
@@ -33,7 +33,7 @@ extension ImageLoadersManager {
     public static let shared = ImageLoadersManager()
 
     /// Creates a manager of the built-in loaders.
-    public convenience init() { self.init(loaders: Self.builtIn) }
+    package convenience init() { self.init(loaders: Self.builtIn) }
 
     /// The loaders for data URLs and files, and ``WebImageDownloader/shared``.
     public static var builtIn: [any ImageLoading] {

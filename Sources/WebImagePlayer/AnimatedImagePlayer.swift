@@ -7,7 +7,7 @@
 /// Use a player on one thread at a time, such as the user interface's; handlers are called on it. Releasing the player stops it.
 public final class AnimatedImagePlayer {
     /// The source of the frames.
-    public let provider: any AnimatedImageProvider
+    package let provider: any AnimatedImageProvider
     /// The frame that is shown; nil before the first one.
     public private(set) var currentFrame: Image?
     /// The index of the frame that is shown, or of the next one while none is.

@@ -17,7 +17,7 @@ public struct CallbackQueue: Sendable {
     }
 
     /// The queue that callbacks are dispatched to.
-    public let queue: DispatchQueue
+    package let queue: DispatchQueue
     /// The rule that decides whether a callback runs inline.
     public let policy: Policy
 

@@ -1,14 +1,14 @@
 import Glibc
 
 /// The source of the library's time, so that tests can run in virtual time.
-public struct ClockSource: Sendable {
+package struct ClockSource: Sendable {
     /// Seconds since 1970-01-01 00:00 UTC. May jump when the system's clock is set.
-    public var wallTime: @Sendable () -> Double
+    package var wallTime: @Sendable () -> Double
     /// Nanoseconds since an arbitrary start. Never jumps.
-    public var monotonicNanoseconds: @Sendable () -> UInt64
+    package var monotonicNanoseconds: @Sendable () -> UInt64
 
     /// Creates a source from two clocks.
-    public init(
+    package init(
         wallTime: @escaping @Sendable () -> Double,
         monotonicNanoseconds: @escaping @Sendable () -> UInt64
     ) {
@@ -17,7 +17,7 @@ public struct ClockSource: Sendable {
     }
 
     /// The machine's clocks.
-    public static let system = ClockSource(
+    package static let system = ClockSource(
         wallTime: {
             var time = timespec()
             clock_gettime(CLOCK_REALTIME, &time)

@@ -1,4 +1,4 @@
-public import WebImageModel
+package import WebImageModel
 
 /// A clock that stands still until a test moves it.
 public final class ManualClock: Sendable {
@@ -22,7 +22,7 @@ public final class ManualClock: Sendable {
     public var wallTime: Double { state.withLock { $0.wall } }
 
     /// The clock as the library takes it.
-    public var source: ClockSource {
+    package var source: ClockSource {
         ClockSource(wallTime: { self.wallTime }, monotonicNanoseconds: { self.state.withLock { $0.nanoseconds } })
     }
 }

@@ -19,11 +19,11 @@ extension DiskCache {
 
     /// Returns the ThumbHash stored with the entry of `key`; nil if there is none. Reads only the end of the file and does not set
     /// the access time.
-    public func thumbHash(forKey key: String) -> ThumbHash? { trailer(forKey: key)?.trailer.thumbHash }
+    package func thumbHash(forKey key: String) -> ThumbHash? { trailer(forKey: key)?.trailer.thumbHash }
 
     /// Returns the validators stored with the entry of `key`, with the response metadata; nil if there are none. Reads only the end
     /// of the file and does not set the access time.
-    public func validators(forKey key: String) -> CacheValidators? { trailer(forKey: key)?.trailer.validators }
+    package func validators(forKey key: String) -> CacheValidators? { trailer(forKey: key)?.trailer.validators }
 
     /// Returns the entry of `key` without its bytes, but with their hash; nil if there is none. The bytes are not verified.
     func details(forKey key: String) -> CachedImageData? { trailer(forKey: key)?.content(Data()) }

@@ -181,15 +181,15 @@ extension DiskCache {
         return (count, size)
     }
 
-    /// Returns all entries, in no order. Opens each file to read its key, about 10 µs per entry; does not verify the bytes and does
-    /// not set access times. Files that are not entries are skipped.
-    public func entries() -> [DiskCacheEntry] {
+    /// Returns all entries, in no order; see ``forEachEntry(_:)``.
+    package func entries() -> [DiskCacheEntry] {
         var entries: [DiskCacheEntry] = []
         forEachEntry { entries.append($0) }
         return entries
     }
 
-    /// Calls `body` with every entry, in no order; see ``entries()``.
+    /// Calls `body` with every entry, in no order. Opens each file to read its key, about 10 µs per entry; does not verify the bytes
+    /// and does not set access times. Files that are not entries are skipped.
     public func forEachEntry(_ body: (DiskCacheEntry) -> Void) {
         guard let directory = usableDirectory() else { return }
         let reader = EntryReader(calls: calls, directory: directory)

@@ -11,16 +11,16 @@ public struct DiskCacheStatistics: Sendable, Hashable {
     /// The number of metadata changes that were written in place, without rewriting the entry.
     public var amendCount = 0
     /// The number of writes that failed because of a system error or a limit.
-    public var failedStoreCount = 0
+    package var failedStoreCount = 0
     /// The number of entries that were found damaged and removed.
-    public var damagedCount = 0
+    package var damagedCount = 0
     /// The number of entries removed to enforce the size limit or because the disk was full.
     public var evictedCount = 0
     /// The number of entries removed because of their age.
     public var expiredCount = 0
 
     /// Creates statistics with all values zero.
-    public init() {}
+    package init() {}
 }
 
 /// A disk entry, without its bytes.
@@ -32,15 +32,15 @@ public struct DiskCacheEntry: Sendable, Hashable {
     /// The number of bytes of the image.
     public var byteCount: Int
     /// The disk space of the file in bytes.
-    public var allocatedSize: Int
+    package var allocatedSize: Int
     /// The time at which the image was stored.
-    public var created: Date
+    package var created: Date
     /// The time at which the file was last written.
     public var modified: Date
     /// The time at which the entry was last read or stored, to the second.
     public var accessed: Date
     /// The validators for revalidation, with the response metadata; nil if none were stored.
-    public var validators: CacheValidators?
+    package var validators: CacheValidators?
 }
 
 /// A damaged file in the cache directory.
@@ -50,7 +50,7 @@ public struct DamagedDiskCacheEntry: Sendable, Hashable {
     /// The kind of damage.
     public var reason: String
     /// A Boolean value that indicates whether the file was removed.
-    public var isRemoved: Bool
+    package var isRemoved: Bool
 }
 
 /// The result of an expiry pass.

@@ -67,7 +67,7 @@ extension ImageCache {
     public var diskStatistics: DiskCacheStatistics { (diskCache as? DiskCache)?.statistics ?? DiskCacheStatistics() }
 
     /// The number of writes that were dropped because pending writes exceeded ``ImageCacheConfig/maxPendingWriteBytes``.
-    public var droppedWriteCount: Int { writes.withLock { $0.droppedCount } }
+    package var droppedWriteCount: Int { writes.withLock { $0.droppedCount } }
 
     // MARK: On a thread of the cache
 

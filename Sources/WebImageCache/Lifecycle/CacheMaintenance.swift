@@ -170,7 +170,7 @@ extension CacheMaintenance: PixelHolder {
 extension DecodedMemoryBudget {
     /// Attaches a cache's memory, so that the budget evicts from it when it is full. Managers attach their caches; ``shared``
     /// already knows all caches of the process. The cache's own queries then decode within this budget.
-    public func attach(_ cache: ImageCache) {
+    package func attach(_ cache: ImageCache) {
         guard !isProcessWide else { return }
         cache.decodeBudget.withLock { $0 = self }
         attach(cache.upkeep)

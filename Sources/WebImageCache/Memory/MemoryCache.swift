@@ -76,7 +76,7 @@ public final class MemoryCache: Sendable {
     public func removeAll() { core.removeAll(.removed, keepingWeak: false) }
 
     /// Removes the least valuable images until the rest costs at most `cost` bytes.
-    public func trim(toCost cost: Int) { core.trim(.cost) { _ in cost } }
+    package func trim(toCost cost: Int) { core.trim(.cost) { _ in cost } }
 
     /// Removes all images but remembers those that are still in use, if ``usesWeakCache`` was true when they were stored.
     ///

@@ -6,7 +6,7 @@ import Glibc
 /// Keys are equal if their UTF-8 bytes are equal.
 public struct MemoryCacheKey: Sendable, Hashable, ExpressibleByStringLiteral {
     /// The key.
-    public let string: String
+    package let string: String
     let digest: KeyDigest
 
     /// Hashes `string`; takes about 10 ns for an ordinary URL.

@@ -11,7 +11,7 @@ extension Bitmap {
     ///   - toneMaps: for half floats, whether to compress highlights brighter than white; see ``ImageMetadata/isHighDynamicRange``.
     ///   - background: the colour behind pixels that lose their alpha.
     /// - Throws: ``WebImageError/Code/outOfMemory``, ``WebImageError/Code/limitExceeded``.
-    public func converted(
+    package func converted(
         to format: PixelFormat,
         toneMaps: Bool = false,
         background: ImageColor = .white

@@ -7,15 +7,15 @@ public struct ColorMatrix: Sendable, Hashable {
     /// One component of the result.
     public struct Row: Sendable, Hashable {
         /// The factor of red.
-        public var red: Double
+        package var red: Double
         /// The factor of green.
-        public var green: Double
+        package var green: Double
         /// The factor of blue.
-        public var blue: Double
+        package var blue: Double
         /// The factor of alpha.
-        public var alpha: Double
+        package var alpha: Double
         /// The offset that is added to the sum.
-        public var offset: Double
+        package var offset: Double
 
         /// Creates a row of four factors and an offset.
         public init(_ red: Double, _ green: Double, _ blue: Double, _ alpha: Double = 0, offset: Double = 0) {
@@ -37,13 +37,13 @@ public struct ColorMatrix: Sendable, Hashable {
     }
 
     /// The row for the result's red.
-    public var red: Row
+    package var red: Row
     /// The row for the result's green.
-    public var green: Row
+    package var green: Row
     /// The row for the result's blue.
-    public var blue: Row
+    package var blue: Row
     /// The row for the result's alpha.
-    public var alpha: Row
+    package var alpha: Row
 
     /// Creates a matrix of rows. By default alpha is unchanged.
     public init(red: Row, green: Row, blue: Row, alpha: Row = Row(0, 0, 0, 1)) {

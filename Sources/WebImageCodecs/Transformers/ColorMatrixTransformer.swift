@@ -3,7 +3,7 @@ import CPixels
 /// Applies a ``ColorMatrix`` to the colours of an image; see ``Image/applying(_:)``.
 public struct ColorMatrixTransformer: ImageTransformer {
     /// The matrix.
-    public let matrix: ColorMatrix
+    package let matrix: ColorMatrix
     /// A Boolean value that indicates whether metadata is copied to the result. The default is true.
     public var preservesImageMetadata = true
 

@@ -2,7 +2,7 @@
 public struct FilterTransformer: ImageTransformer {
     /// The name of the filter. It becomes part of cache keys, so it must include all parameters of the closure: two filters with the same name are
     /// treated as equal.
-    public let name: String
+    package let name: String
     /// A Boolean value that indicates whether metadata is copied to the result. The default is true.
     public var preservesImageMetadata = true
     private let filter: @Sendable (Image) throws(WebImageError) -> Image

@@ -19,7 +19,7 @@ public final class ActivityIndicator: WebImageIndicator, DelayedIndicator {
         case large
 
         /// The diameter in points. In a smaller view, the spinner is smaller, too.
-        public var diameter: Double {
+        package var diameter: Double {
             switch self {
             case .small: 16
             case .medium: 32
@@ -55,7 +55,7 @@ public final class ActivityIndicator: WebImageIndicator, DelayedIndicator {
     public static var large: ActivityIndicator { ActivityIndicator(size: .large) }
 
     /// A Boolean value that indicates whether the indicator is visible: a load is in progress and has taken longer than ``delay``.
-    public var isVisible: Bool { driver.isVisible }
+    package var isVisible: Bool { driver.isVisible }
 
     /// Called by the view.
     ///

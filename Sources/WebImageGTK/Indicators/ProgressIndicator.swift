@@ -10,7 +10,7 @@ import WebImage
 @MainActor
 public final class ProgressIndicator: WebImageIndicator, DelayedIndicator {
     /// The thickness of the bar in points; 4 by default.
-    public var thickness: Double { didSet { driver.invalidate() } }
+    package var thickness: Double { didSet { driver.invalidate() } }
     /// The seconds that a load must take before the indicator is shown; 0.15 by default. Read when a load begins.
     public var delay: Double {
         get { driver.delay.seconds }
@@ -39,7 +39,7 @@ public final class ProgressIndicator: WebImageIndicator, DelayedIndicator {
     }
 
     /// A Boolean value that indicates whether the indicator is visible: a load is in progress and has taken longer than ``delay``.
-    public var isVisible: Bool { driver.isVisible }
+    package var isVisible: Bool { driver.isVisible }
 
     /// Called by the view.
     ///

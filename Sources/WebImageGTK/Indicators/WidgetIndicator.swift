@@ -18,7 +18,7 @@ public final class WidgetIndicator: WebImageIndicator, DelayedIndicator {
     /// Called with the progress of the load, 0...1, 0 if unknown, for widgets that show progress in another way. nil by default.
     public var progressHandler: (@MainActor (_ progress: Double) -> Void)?
     /// A Boolean value that indicates whether the widget is visible: a load is in progress and has taken longer than ``delay``.
-    public private(set) var isVisible = false
+    package private(set) var isVisible = false
 
     let waiting: IndicatorDelay
     private let widget: ObjectReference

@@ -31,7 +31,7 @@ public struct ViewLoadState: Sendable {
     }
 
     /// A Boolean value that indicates whether the load is in progress.
-    public var isLoading: Bool {
+    package var isLoading: Bool {
         if case .loading = phase { true } else { false }
     }
 }

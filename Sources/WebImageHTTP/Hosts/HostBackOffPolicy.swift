@@ -4,7 +4,7 @@ import Glibc
 ///
 /// A host is a scheme, a name and a port. These failures count against it: its name is not found, the connection fails, a TLS
 /// handshake breaks off, a timeout, a connection that is lost before the first byte of a body, and the statuses 502, 503 and 504.
-/// Any other response resets the count. After ``failureThreshold`` failures in a row, downloads from that host fail at once with
+/// Any other response resets the count. After eight failures in a row, downloads from that host fail at once with
 /// ``WebImageError/Code/hostUnavailable`` for a delay; running downloads continue. Then one download is sent as a probe, and the
 /// others wait for its outcome: a response ends the back-off, a failure starts the next, longer delay.
 ///
@@ -17,15 +17,15 @@ import Glibc
 /// A part of each delay is random, so that many clients do not return at the same moment.
 public struct HostBackOffPolicy: Sendable, Hashable {
     /// The number of failures in a row that starts the back-off. 8 by default; 0 means never.
-    public var failureThreshold = 8
+    package var failureThreshold = 8
     /// The first delay, in seconds. 1 by default.
-    public var baseDelay = 1.0
+    package var baseDelay = 1.0
     /// The factor between one delay and the next. 2 by default.
-    public var multiplier = 2.0
+    package var multiplier = 2.0
     /// The maximum delay, in seconds. 60 by default.
-    public var maximumDelay = 60.0
+    package var maximumDelay = 60.0
     /// The random fraction of a delay, 0...1. 0.5 by default: the delay is between half and the whole.
-    public var jitter = 0.5
+    package var jitter = 0.5
     /// The longest `Retry-After` of a 429 or 503 response that is obeyed, in seconds; longer ones are shortened to it. 600 by
     /// default; 0 means never.
     ///
@@ -34,13 +34,13 @@ public struct HostBackOffPolicy: Sendable, Hashable {
     /// modifier; otherwise, it fails at once with ``WebImageError/Code/hostUnavailable``. Under a policy other than
     /// ``SourcePolicy/trusted``, it applies only to the URL, and for ``SourcePolicy/maximumDuration`` at most: untrusted URLs must
     /// not block a host for all other downloads.
-    public var maximumRetryAfter = 600.0
+    package var maximumRetryAfter = 600.0
     /// The number of responses in a row with `Retry-After`, from one host, that makes it apply to the whole host.
     package var askThreshold = 3
 
     /// Creates the default policy: after eight failures, delays of one second, then two, four and so on up to a minute;
     /// `Retry-After` is obeyed.
-    public init() {}
+    package init() {}
 
     /// The default policy: after eight failures, delays of one second, then two, four and so on up to a minute; `Retry-After` is
     /// obeyed.

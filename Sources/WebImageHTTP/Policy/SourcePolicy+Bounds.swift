@@ -4,7 +4,7 @@ extension SourcePolicy {
     /// Returns decoding limits that are no higher than the policy's.
     ///
     /// - Parameter limits: limits that hold in any case; the defaults if omitted.
-    public func limits(within limits: ImageLimits = ImageLimits()) -> ImageLimits {
+    package func limits(within limits: ImageLimits = ImageLimits()) -> ImageLimits {
         guard !isTrusted else { return limits }
         var limits = limits
         limits.maximumPixelCount = min(limits.maximumPixelCount, maximumPixelCount)

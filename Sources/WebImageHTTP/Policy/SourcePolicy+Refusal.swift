@@ -1,4 +1,4 @@
-public import FoundationEssentials
+package import FoundationEssentials
 
 extension SourcePolicy {
     /// Returns the error if the URL itself is refused; nil if it is accepted. Does no DNS lookup, so the host may still resolve to
@@ -6,7 +6,7 @@ extension SourcePolicy {
     ///
     /// - Parameter url: a URL, as it was given.
     /// - Returns: an error with ``WebImageError/Code/sourceRefused``.
-    public func refusal(of url: URL) -> WebImageError? {
+    package func refusal(of url: URL) -> WebImageError? {
         guard !isTrusted else { return nil }
         do throws(SourceRefusal) {
             try check(url.absoluteString)

@@ -31,7 +31,7 @@ public struct SourcePolicy: Sendable, Hashable {
     public static let untrusted = SourcePolicy(isTrusted: false)
 
     /// A Boolean value that indicates whether the policy is ``trusted``.
-    public let isTrusted: Bool
+    package let isTrusted: Bool
 
     // MARK: Sources
 

@@ -10,7 +10,7 @@ public struct SourceRule: Sendable, Hashable {
 
     let subject: Subject
     /// The port that the rule applies to; nil for all ports that the policy allows, and in a deny list for all ports.
-    public let port: Int?
+    package let port: Int?
 
     /// Parses a rule: `cdn.example.com`, `*.example.com` or `.example.com` (all subdomains, but not the domain itself), `10.1.2.3`,
     /// `10.0.0.0/8`, `::1`, `[fd00::/8]`, each with or without `:` and a port; IPv6 with a port needs brackets.

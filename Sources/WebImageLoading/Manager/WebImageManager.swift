@@ -13,7 +13,7 @@ public final class WebImageManager: Sendable {
     public let imageLoader: any ImageLoading
     /// The policy for allowed sources and the cost of their responses. ``SourcePolicy/trusted`` unless the manager was created with
     /// another.
-    public let policy: SourcePolicy
+    package let policy: SourcePolicy
     /// The domain of the worker processes that decode its images; nil for those of the program's own loads.
     let workerDomain: String?
     let pipeline: Pipeline
@@ -55,7 +55,7 @@ public final class WebImageManager: Sendable {
     }
 
     /// The memory budget that limits this manager's decodes.
-    public var memoryBudget: DecodedMemoryBudget { pipeline.budget }
+    package var memoryBudget: DecodedMemoryBudget { pipeline.budget }
 
     package init(
         cache: any ImageCaching,
@@ -87,7 +87,7 @@ public final class WebImageManager: Sendable {
     /// exits, so that its next run has the newer images.
     ///
     /// Each refresh takes as long as a download may; see ``WebImageDownloaderConfig``.
-    public func finishRefreshes() async {
+    package func finishRefreshes() async {
         await withCheckedContinuation { continuation in refreshes.whenDone { continuation.resume() } }
     }
 
@@ -121,7 +121,7 @@ public final class WebImageManager: Sendable {
 
     /// Returns whether a URL failed before and is not tried again without ``WebImageOptions/retryFailed``; see
     /// ``failedURLLifetime``.
-    public func isFailed(_ url: URL) -> Bool {
+    package func isFailed(_ url: URL) -> Bool {
         activity.withLock { $0.failedURLs.value(of: url, at: Double(clock.monotonicNanoseconds())) != nil }
     }
 

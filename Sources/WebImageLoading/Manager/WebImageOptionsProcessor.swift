@@ -17,7 +17,7 @@ public final class WebImageOptionsProcessor: Sendable {
     ) { self.body = body }
 
     /// Returns the options and context for the load; nil to leave them unchanged.
-    public func process(
+    package func process(
         _ url: URL?,
         options: WebImageOptions,
         context: WebImageContext

@@ -8,5 +8,5 @@ public final class CacheKeyFilter: Sendable {
     public init(_ body: @escaping @Sendable (_ url: URL) -> String?) { self.body = body }
 
     /// Returns the key for `url`, or nil for none.
-    public func cacheKey(for url: URL) -> String? { body(url) }
+    package func cacheKey(for url: URL) -> String? { body(url) }
 }

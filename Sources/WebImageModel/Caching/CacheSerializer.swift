@@ -15,5 +15,5 @@ public final class CacheSerializer: Sendable {
     public init(_ body: @escaping @Sendable (_ image: Image?, _ data: Data?, _ url: URL?) -> Data?) { self.body = body }
 
     /// Returns the bytes to store, or nil.
-    public func data(for image: Image?, data: Data?, url: URL?) -> Data? { body(image, data, url) }
+    package func data(for image: Image?, data: Data?, url: URL?) -> Data? { body(image, data, url) }
 }

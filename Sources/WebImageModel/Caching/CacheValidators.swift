@@ -5,7 +5,7 @@ public struct CacheValidators: Sendable, Hashable {
     /// The `Last-Modified` field as received.
     public private(set) var lastModified: String?
     /// The HTTP cache's record of the response, which shows whether the image is still fresh; nil if none was kept.
-    public var record: HTTPCacheRecord? { sharedRecord?.value }
+    package var record: HTTPCacheRecord? { sharedRecord?.value }
     private var sharedRecord: Shared<HTTPCacheRecord>?
     /// The XXH3 of the bytes as received, if other bytes were stored (see ``CacheSerializer``); nil if they were stored as
     /// received.

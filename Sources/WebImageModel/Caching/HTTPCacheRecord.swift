@@ -2,21 +2,21 @@ import FoundationEssentials
 
 /// The part of a response that an HTTP cache keeps besides its body: enough to decide later whether the body is still fresh, and to
 /// revalidate it.
-public struct HTTPCacheRecord: Sendable, Hashable {
+package struct HTTPCacheRecord: Sendable, Hashable {
     /// The status, for example 200.
-    public internal(set) var statusCode: Int
+    package internal(set) var statusCode: Int
     /// The stored fields of the response: only end-to-end fields, without those that belong to the connection or set cookies. Names
     /// are in lower case.
-    public internal(set) var headers: HTTPHeaders {
+    package internal(set) var headers: HTTPHeaders {
         didSet { facts = HTTPCacheFacts(headers, receivedAt: responseTime) }
     }
     /// The time at which the request for this response was sent, or for the latest 304 that confirmed it; in seconds since 1970.
-    public internal(set) var requestTime: Double
+    package internal(set) var requestTime: Double
     /// The time at which the head of that response arrived, in seconds since 1970.
-    public internal(set) var responseTime: Double
+    package internal(set) var responseTime: Double
     /// The request fields that `Vary` names, as they were sent; fields that were not sent are left out. Credentials and cookies are
     /// stored as a digest.
-    public internal(set) var selectingHeaders: HTTPHeaders
+    package internal(set) var selectingHeaders: HTTPHeaders
     /// The longest time after ``responseTime``, in seconds, that the redirects leading to it allow it to be used; nil for no bound.
     package var redirectLifetime: Double?
     /// The caching information of the fields, parsed once.

@@ -15,7 +15,7 @@ public enum ImageCacheType: Int, Sendable, Hashable {
     public var includesDisk: Bool { self == .disk || self == .all }
 
     /// Creates the level that consists of these parts.
-    public init(memory: Bool, disk: Bool) {
+    package init(memory: Bool, disk: Bool) {
         self = memory ? (disk ? .all : .memory) : (disk ? .disk : .none)
     }
 }

@@ -10,7 +10,7 @@ public final class AnimatedImage: AnimatedImageProvider {
     /// The first frame.
     public let image: Image
     /// The source of the frames.
-    public let provider: any AnimatedImageProvider
+    package let provider: any AnimatedImageProvider
     private let frames = Lock<[Image]?>(nil)
 
     /// Creates an animated image from encoded data; a still image has one frame.
@@ -133,7 +133,7 @@ public final class AnimatedImage: AnimatedImageProvider {
 
     /// The number of bytes in memory: the pixels (of all frames if they are loaded, else of the first one) and the encoded
     /// animation.
-    public var memoryCost: Int {
+    package var memoryCost: Int {
         var pixels = image.pixelByteCount
         if let loaded = frames.withLock({ $0 }) {
             // A frame that repeats for a damaged one counts once.

@@ -5,9 +5,9 @@ public import FoundationEssentials
 /// Never less than what the decode really takes, apart from a decoder's fixed tables of less than a megabyte.
 public struct DecodeMemoryNeed: Sendable, Hashable {
     /// The number of bytes of the pixels that the decode returns.
-    public var outputByteCount: Int
+    package var outputByteCount: Int
     /// The number of additional bytes that it needs until it returns: rows, coefficients, canvases, the C library's buffers.
-    public var workingByteCount: Int
+    package var workingByteCount: Int
 
     /// Creates a need. Values below 0 count as 0.
     public init(outputByteCount: Int, workingByteCount: Int) {
@@ -16,7 +16,7 @@ public struct DecodeMemoryNeed: Sendable, Hashable {
     }
 
     /// The sum of both in bytes, saturated at `Int.max`.
-    public var totalByteCount: Int {
+    package var totalByteCount: Int {
         let (sum, overflow) = outputByteCount.addingReportingOverflow(workingByteCount)
         return overflow ? .max : sum
     }

@@ -1,7 +1,7 @@
 /// The place where images are decoded: this process or worker processes.
 public struct DecodingPlace: Sendable, Hashable {
     /// The settings of the worker processes; nil for this process.
-    public let isolation: DecodeIsolation?
+    package let isolation: DecodeIsolation?
 
     private init(_ isolation: DecodeIsolation?) { self.isolation = isolation }
 

@@ -12,10 +12,10 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     public var decodeFirstFrameOnly: Bool = false
     /// Decode all frames of an animation at once and keep them, if they fit into ``ImageLimits/maximumDecodedByteCount`` together.
     /// False by default: frames are decoded on demand.
-    public var preloadsAllFrames: Bool = false
+    package var preloadsAllFrames: Bool = false
     /// Fail if the frames of an animation are not available, instead of showing only the first. False by default; still images are
     /// not affected.
-    public var requiresAnimation: Bool = false
+    package var requiresAnimation: Bool = false
     /// The number of pixels per point of the result; values below 1 count as 1. Pixels are not changed.
     public var scaleFactor: Double = 1
     /// With ``thumbnailPixelSize``: fit the image into the box (true), or stretch it to exactly that size (false).
@@ -66,5 +66,5 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     private static let scaleDownLimit = Lock(60 << 20)
 
     /// Indicates whether a thumbnail size is set.
-    public var isThumbnail: Bool { thumbnailPixelSize?.isUsable ?? false }
+    package var isThumbnail: Bool { thumbnailPixelSize?.isUsable ?? false }
 }

@@ -9,11 +9,11 @@ public struct ImageExtent: Sendable, Hashable {
     /// The number of bytes per pixel: 3, 4, or 8 for high bit depth.
     public var bytesPerPixel: Int { didSet { bytesPerPixel = Self.bytes(bytesPerPixel) } }
     /// The number of pixels per point, at least 1.
-    public var scale: Double { didSet { scale = Self.factor(scale) } }
+    package var scale: Double { didSet { scale = Self.factor(scale) } }
     /// Indicates whether the pixels are stored upright. If not, effects rotate them first, which takes a copy.
-    public var isUpright: Bool
+    package var isUpright: Bool
     /// The limits that apply to images made from this one.
-    public var limits: ImageLimits
+    package var limits: ImageLimits
 
     /// Creates the extent of an image of that size.
     ///
@@ -24,7 +24,7 @@ public struct ImageExtent: Sendable, Hashable {
     ///   - scale: the number of pixels per point; 1 by default.
     ///   - isUpright: whether the pixels are stored upright; true by default.
     ///   - limits: the limits that apply to images made from this one.
-    public init(
+    package init(
         width: Int,
         height: Int,
         bytesPerPixel: Int = 4,
@@ -41,7 +41,7 @@ public struct ImageExtent: Sendable, Hashable {
     }
 
     /// Creates the extent of an image.
-    public init(_ image: Image) {
+    package init(_ image: Image) {
         let swaps = image.orientation.swapsSides
         self.init(
             width: swaps ? image.pixelHeight : image.pixelWidth,

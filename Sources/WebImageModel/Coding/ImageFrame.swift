@@ -17,7 +17,7 @@ public struct ImageFrame: Sendable {
 /// An animation of images in memory.
 public final class ImageFrameSequence: AnimatedImageProvider {
     /// The frames, at least one.
-    public let frames: [ImageFrame]
+    package let frames: [ImageFrame]
     /// The number of times the animation plays; 0 means forever.
     public let loopCount: Int
 

@@ -3,9 +3,9 @@ import FoundationEssentials
 /// An estimate of a transform's memory beside its input, and of its result.
 public struct TransformMemoryNeed: Sendable, Hashable {
     /// The extent of the resulting image.
-    public var output: ImageExtent
+    package var output: ImageExtent
     /// The number of additional bytes that it needs until it returns: copies, rows, tables.
-    public var workingByteCount: Int
+    package var workingByteCount: Int
 
     /// Creates a need. Negative numbers count as 0.
     public init(output: ImageExtent, workingByteCount: Int) {
@@ -14,7 +14,7 @@ public struct TransformMemoryNeed: Sendable, Hashable {
     }
 
     /// The number of bytes of both together.
-    public var totalByteCount: Int { output.byteCount + workingByteCount }
+    package var totalByteCount: Int { output.byteCount + workingByteCount }
 }
 
 extension ImageTransformer {

@@ -58,7 +58,7 @@ public struct HTTPResponse: Sendable, Hashable {
     }
 
     /// The `Content-Length`: the number of bytes of the body on the wire; nil if missing or not a number.
-    public var contentLength: Int64? {
+    package var contentLength: Int64? {
         guard let value = headers["Content-Length"] else { return nil }
         let first = value.utf8.prefix { $0 != UInt8(ascii: ",") }
         guard let length = Int64(String(decoding: first, as: UTF8.self)), length >= 0 else { return nil }
@@ -66,7 +66,7 @@ public struct HTTPResponse: Sendable, Hashable {
     }
 
     /// The number of bytes of the body after content decoding; nil if the response does not declare it.
-    public var expectedByteCount: Int64? {
+    package var expectedByteCount: Int64? {
         if let coding = headers["Content-Encoding"], coding.lowercased() != "identity" { return nil }
         if headers["Transfer-Encoding"] != nil { return nil }
         return contentLength

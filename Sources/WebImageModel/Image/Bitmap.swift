@@ -11,9 +11,9 @@ public struct Bitmap: Sendable {
     /// The layout of a pixel.
     public let pixelFormat: PixelFormat
     /// The memory that holds the pixels.
-    public let storage: PixelStorage
+    package let storage: PixelStorage
     /// The offset of the first row in the storage, in bytes.
-    public let byteOffset: Int
+    package let byteOffset: Int
 
     /// Creates a bitmap on existing memory.
     ///

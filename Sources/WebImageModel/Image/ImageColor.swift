@@ -30,7 +30,7 @@ public struct ImageColor: Sendable, Hashable {
     ///   - green: green, 0...255.
     ///   - blue: blue, 0...255.
     ///   - alpha: opacity; opaque by default.
-    public init(red8 red: UInt8, green8 green: UInt8, blue8 blue: UInt8, alpha8 alpha: UInt8 = 255) {
+    package init(red8 red: UInt8, green8 green: UInt8, blue8 blue: UInt8, alpha8 alpha: UInt8 = 255) {
         self.init(
             red: Double(red) / 255,
             green: Double(green) / 255,
@@ -63,13 +63,13 @@ public struct ImageColor: Sendable, Hashable {
     }
 
     /// ``red`` in 8 bits, rounded.
-    public var red8: UInt8 { Self.byte(red) }
+    package var red8: UInt8 { Self.byte(red) }
     /// ``green`` in 8 bits, rounded.
-    public var green8: UInt8 { Self.byte(green) }
+    package var green8: UInt8 { Self.byte(green) }
     /// ``blue`` in 8 bits, rounded.
-    public var blue8: UInt8 { Self.byte(blue) }
+    package var blue8: UInt8 { Self.byte(blue) }
     /// ``alpha`` in 8 bits, rounded.
-    public var alpha8: UInt8 { Self.byte(alpha) }
+    package var alpha8: UInt8 { Self.byte(alpha) }
 
     /// Transparent black.
     public static let clear = ImageColor(red: 0, green: 0, blue: 0, alpha: 0)

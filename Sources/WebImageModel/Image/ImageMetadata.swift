@@ -7,13 +7,13 @@ public struct ImageMetadata: Sendable, Hashable {
     /// The height of the image in the file, in pixels as stored; 0 if unknown.
     public var sourceHeight: Int = 0
     /// The orientation tag found in the file. Decoders of this library have already applied it to the bitmap.
-    public var sourceOrientation: ImageOrientation = .up
+    package var sourceOrientation: ImageOrientation = .up
     /// The number of frames in the file; 1 for a still image, and if only the first frame was decoded.
     public var frameCount: Int = 1
     /// The number of times an animation plays; 0 means forever.
     public var loopCount: Int = 0
     /// The name of the embedded colour profile; nil without one. The pixels have been converted to sRGB.
-    public var colorProfile: String?
+    package var colorProfile: String?
     /// Indicates whether the pixels are a preview of an image that is still downloading.
     public var isIncremental: Bool = false
     /// Indicates whether a transformer made the pixels.
@@ -27,7 +27,7 @@ public struct ImageMetadata: Sendable, Hashable {
     public var isVector: Bool = false
     /// Indicates whether the pixels are the first frame of an animation of which only that frame was requested; see
     /// ``ImageDecodeOptions/decodeFirstFrameOnly``. Such an image is a still image and does not replace the animation.
-    public var isFirstFrame: Bool = false
+    package var isFirstFrame: Bool = false
     /// Indicates whether the pixels exceed the range of sRGB: those of an image encoded with PQ or HLG that was decoded with
     /// ``ImageDecodeOptions/decodeToHDR``.
     public var isHighDynamicRange: Bool = false

@@ -18,8 +18,8 @@ public enum ImageOrientation: Int, Sendable, Hashable, CaseIterable {
     case left = 8
 
     /// Returns the orientation for an EXIF value; ``up`` for every number outside 1...8.
-    public init(exif value: Int) { self = ImageOrientation(rawValue: value) ?? .up }
+    package init(exif value: Int) { self = ImageOrientation(rawValue: value) ?? .up }
 
     /// Indicates whether showing the image upright swaps its width and height.
-    public var swapsSides: Bool { rawValue >= 5 }
+    package var swapsSides: Bool { rawValue >= 5 }
 }

@@ -40,7 +40,7 @@ public struct ImageRect: Sendable, Hashable {
     }
 
     /// Indicates whether all four numbers are finite and both sides greater than zero.
-    public var isUsable: Bool {
+    package var isUsable: Bool {
         x.isFinite && y.isFinite && width.isFinite && height.isFinite && width > 0 && height > 0
     }
 }

@@ -42,7 +42,7 @@ public struct OptionValues: Sendable, Hashable {
     public init() {}
 
     /// Indicates whether no option differs from its default.
-    public var isEmpty: Bool { storage == nil }
+    package var isEmpty: Bool { storage == nil }
 
     /// The value of an option. Setting the default removes the option, so that equivalent sets of values are equal.
     public subscript<Key: OptionKey>(_ key: Key.Type) -> Key.Value {

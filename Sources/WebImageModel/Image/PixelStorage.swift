@@ -11,7 +11,7 @@ public final class PixelStorage: @unchecked Sendable {
     /// The first byte.
     package let base: UnsafeMutableRawPointer
     /// The number of bytes.
-    public let byteCount: Int
+    package let byteCount: Int
     private let isPooled: Bool
     private let release: @Sendable (UnsafeMutableRawPointer, Int) -> Void
     /// The charge that counts the memory in a budget as long as the storage lives; nil if no budget counts it.
@@ -71,7 +71,7 @@ public final class PixelStorage: @unchecked Sendable {
     var blockByteCount: Int { isPooled ? max(webimage_usable_size(base), byteCount) : byteCount }
 
     /// Calls `body` with the bytes.
-    public func withUnsafeBytes<Result, Failure: Error>(
+    package func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(UnsafeRawBufferPointer(start: base, count: byteCount))

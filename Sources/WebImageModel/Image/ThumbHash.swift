@@ -30,16 +30,16 @@ public struct ThumbHash: Sendable, Hashable {
     public var base64: String { Data(bytes).base64EncodedString() }
 
     /// Indicates whether the image has transparent parts.
-    public var hasAlpha: Bool { bytes[2] & 0x80 != 0 }
+    package var hasAlpha: Bool { bytes[2] & 0x80 != 0 }
 
     /// The approximate ratio of width to height: one of the few that the format can store.
-    public var approximateAspectRatio: Double {
+    package var approximateAspectRatio: Double {
         let header = ThumbHashDecoder(bytes)
         return Double(header.aspect.x) / Double(header.aspect.y)
     }
 
     /// The mean colour, and the mean alpha; components from 0 to 1, not premultiplied.
-    public var averageColor: (red: Double, green: Double, blue: Double, alpha: Double) {
+    package var averageColor: (red: Double, green: Double, blue: Double, alpha: Double) {
         let header = ThumbHashDecoder(bytes)
         let color = ThumbHashDecoder.rgb(header.lightness, header.yellowBlue, header.redGreen)
         return (color.red, color.green, color.blue, header.alpha)

@@ -85,7 +85,7 @@ public struct WebImageError: Error, Sendable {
         public let required: Int64
 
         /// Creates a limit with its name and the two numbers.
-        public init(name: String, allowed: Int64, required: Int64) {
+        package init(name: String, allowed: Int64, required: Int64) {
             self.name = name
             self.allowed = allowed
             self.required = required
@@ -205,7 +205,7 @@ public struct WebImageError: Error, Sendable {
     }
 
     /// Returns the same error with `url`, unless it already has one.
-    public func with(url: URL?) -> WebImageError {
+    package func with(url: URL?) -> WebImageError {
         guard self.url == nil else { return self }
         var copy = self
         copy.url = url

@@ -1,7 +1,7 @@
 /// The decision of a load's ``CachePolicy`` about a cached image, and its reason.
 public struct CacheVerdict: Sendable, Hashable {
     /// The possible decisions.
-    public enum Outcome: Sendable, Hashable {
+    package enum Outcome: Sendable, Hashable {
         /// The cached image is used; the server is not asked.
         case serves
         /// The cached image is stale and is used; it is revalidated in the background.
@@ -15,9 +15,9 @@ public struct CacheVerdict: Sendable, Hashable {
     }
 
     /// The decision.
-    public let outcome: Outcome
+    package let outcome: Outcome
     /// The time in seconds since the server sent the cached image or last confirmed it; nil if nothing is cached.
-    public let age: Double?
+    package let age: Double?
     /// The reason, as a part of an English sentence, for example "max-age says that it is fresh".
     public let explanation: String
 

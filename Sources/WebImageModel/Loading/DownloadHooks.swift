@@ -39,7 +39,7 @@ public final class DownloadRequestModifier: Sendable {
     }
 
     /// Returns the request to send in place of `request`, or nil to send none.
-    public func modifiedRequest(for request: DownloadRequest) async -> DownloadRequest? {
+    package func modifiedRequest(for request: DownloadRequest) async -> DownloadRequest? {
         switch body {
         case .immediate(let body): body(request)
         case .asynchronous(let body): await body(request)
@@ -71,7 +71,7 @@ public final class DownloadResponseModifier: Sendable {
     }
 
     /// Returns the response to use, or nil to refuse it.
-    public func modifiedResponse(for response: HTTPResponse) -> HTTPResponse? { body(response) }
+    package func modifiedResponse(for response: HTTPResponse) -> HTTPResponse? { body(response) }
 }
 
 /// Converts a downloaded body into the bytes of an image. Caches store the result.
@@ -89,7 +89,7 @@ public final class DownloadDecryptor: Sendable {
     }
 
     /// Returns the bytes of the image, or nil if there are none.
-    public func decrypted(_ data: Data, response: HTTPResponse?) throws -> Data? { try body(data, response) }
+    package func decrypted(_ data: Data, response: HTTPResponse?) throws -> Data? { try body(data, response) }
 
     /// Decodes Base64, ignoring white space and other characters.
     public static let base64 = DownloadDecryptor { data, _ in
@@ -122,5 +122,5 @@ public final class DownloadRedirectHandler: Sendable {
     }
 
     /// Returns the action after `response`, when `next` would follow.
-    public func decision(for response: HTTPResponse, next: DownloadRequest) -> Decision { body(response, next) }
+    package func decision(for response: HTTPResponse, next: DownloadRequest) -> Decision { body(response, next) }
 }

@@ -17,20 +17,20 @@ public struct DownloadMetrics: Sendable, Hashable {
     public var receivedByteCount: Int64 = 0
     /// The number of bytes of the body that an earlier attempt had received, here or in another process, and that were not sent
     /// again, except for the few that verify that they still belong to the image; 0 if the body was sent from its beginning.
-    public var resumedByteCount: Int64 = 0
+    package var resumedByteCount: Int64 = 0
     /// "1.0", "1.1", "2" or "3".
     public var httpVersion: String = ""
     /// Indicates whether the request used an existing connection.
     public var isReusedConnection: Bool = false
     /// The number of redirects followed.
-    public var redirectCount: Int = 0
+    package var redirectCount: Int = 0
     /// The number of attempts, including the last one.
-    public var attemptCount: Int = 1
+    package var attemptCount: Int = 1
     /// The total time in seconds between attempts in which nothing was sent because the retry policy required a delay.
-    public var waitedForRetry: Double = 0
+    package var waitedForRetry: Double = 0
     /// Indicates whether a second request was sent because the first was slow (``WebImageDownloaderConfig/hedgeDelay``), whichever
     /// of the two was answered first.
-    public var wasHedged: Bool = false
+    package var wasHedged: Bool = false
 
     /// The size of all response heads of the request, including interim responses and trailers; checked against the limits for
     /// heads.

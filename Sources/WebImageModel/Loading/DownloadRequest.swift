@@ -17,14 +17,14 @@ public struct DownloadRequest: Sendable, Hashable {
     /// The credential for the server's challenges; nil for none.
     public var credential: WebImageCredential?
     /// Indicates whether cookies are sent and kept.
-    public var handlesCookies: Bool
+    package var handlesCookies: Bool
     /// Indicates whether the server's certificate must be trusted.
-    public var verifiesCertificates: Bool
+    package var verifiesCertificates: Bool
     /// The number of this attempt, 1 for the first.
-    public let attempt: Int
+    package let attempt: Int
 
     /// Creates a request.
-    public init(
+    package init(
         url: URL,
         method: String = "GET",
         headers: HTTPHeaders = [:],

@@ -12,7 +12,7 @@ public struct WebImageLoadEvent: Sendable {
     public let kind: Kind
 
     /// Creates an event; for the library, and for tests of observers.
-    public init(loadID: UInt64, url: URL?, time: UInt64, kind: Kind) {
+    package init(loadID: UInt64, url: URL?, time: UInt64, kind: Kind) {
         self.loadID = loadID
         self.url = url
         self.time = time

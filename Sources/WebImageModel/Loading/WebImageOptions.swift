@@ -48,11 +48,11 @@ public struct WebImageOptions: OptionSet, Sendable, Hashable {
     public static let avoidDecodeImage = WebImageOptions(rawValue: 1 << 18)
     /// Decode only the first frame of animations.
     public static let decodeFirstFrameOnly = WebImageOptions(rawValue: 1 << 19)
-    /// Decode all frames of animations in advance, if they fit into memory together: ``ImageDecodeOptions/preloadsAllFrames``. An
-    /// animation that is in memory without its frames is delivered as it is.
+    /// Decode all frames of animations in advance, if they fit into memory together. An animation that is in memory
+    /// without its frames is delivered as it is.
     public static let preloadAllFrames = WebImageOptions(rawValue: 1 << 20)
-    /// Fail if the frames of an animation are not available: ``ImageDecodeOptions/requiresAnimation``. (This library has only one
-    /// image class; the option has the effect of SDWebImage's.)
+    /// Fail if the frames of an animation are not available. (This library has only one image class; the option has the effect of
+    /// SDWebImage's.)
     public static let matchAnimatedImageClass = WebImageOptions(rawValue: 1 << 21)
     /// Complete only after the result has been written to the caches. Updated validators of an unchanged image are not waited for.
     public static let waitStoreCache = WebImageOptions(rawValue: 1 << 22)

@@ -29,12 +29,12 @@ public final class DecodedMemoryBudget: Sendable {
         /// The number of bytes of live decoded pixels.
         public var heldByteCount = 0
         /// The maximum that both together have reached.
-        public var peakByteCount = 0
+        package var peakByteCount = 0
         /// The number of waiting decodes.
         public var waitingCount = 0
 
         /// Creates a usage with all values zero.
-        public init() {}
+        package init() {}
     }
 
     /// The process-wide budget: applies to every decode without another budget, and evicts from all caches.

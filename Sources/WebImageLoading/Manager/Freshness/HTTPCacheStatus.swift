@@ -16,20 +16,20 @@ struct HTTPCacheStatus: Sendable, Hashable {
 }
 
 /// The freshness of a cached response at a point in time, by what its server said.
-public struct HTTPFreshness: Sendable, Hashable {
+package struct HTTPFreshness: Sendable, Hashable {
     /// The age in seconds at which it becomes stale; nil if unknown, and then it is stale at once.
-    public var lifetime: Double?
+    package var lifetime: Double?
     /// The seconds since the server generated or last validated it; never negative.
-    public var age: Double
+    package var age: Double
     /// A Boolean value that indicates whether it is used without asking the server.
-    public var isFresh: Bool
+    package var isFresh: Bool
     /// The rule behind ``isFresh``.
     var rule: HTTPCacheRule
 
     var isStale: Bool { !isFresh }
 
     /// The reason for ``isFresh``, as part of an English sentence, for example "max-age says that it is fresh".
-    public var explanation: String { rule.explanation }
+    package var explanation: String { rule.explanation }
 }
 
 extension HTTPCacheRecord {
@@ -106,7 +106,7 @@ extension HTTPCacheRecord {
     /// than a microsecond.
     ///
     /// - Parameter now: The seconds since 1970.
-    public func freshness(now: Double) -> HTTPFreshness {
+    package func freshness(now: Double) -> HTTPFreshness {
         let standing = cacheStatus(at: now)
         let (rule, isFresh) =
             switch HTTPCacheMachine.decide(self, for: nil, now: now) {

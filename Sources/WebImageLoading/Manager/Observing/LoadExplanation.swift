@@ -1,12 +1,12 @@
 import FoundationEssentials
 
 /// Explains in English what happened in a load, and why.
-public enum LoadExplanation {
+package enum LoadExplanation {
     /// Returns one paragraph without line breaks, in English: the cache lookups, the source of the image, its processing, the
     /// times, and the result. Omits passwords and queries of URLs.
     ///
     /// - Parameter events: The events of one load, in order.
-    public static func text(_ events: [WebImageLoadEvent]) -> String {
+    package static func text(_ events: [WebImageLoadEvent]) -> String {
         let story = LoadTimeline(events)
         var sentences: [String] = []
         for (index, phase) in story.phases.enumerated() {

@@ -38,25 +38,25 @@ public struct WebImageStatistics: Sendable, Hashable {
     /// The number of failed requests to loaders; cancelled and "not modified" ones do not count.
     public var downloadFailures = 0
     /// The number of automatic retries by downloaders.
-    public var retries = 0
+    package var retries = 0
     /// The bytes received by loaders, as transferred where that is known.
     public var receivedByteCount: Int64 = 0
     /// The bytes from loaders that were passed to disk caches; data encoded for the disk does not count.
-    public var storedByteCount: Int64 = 0
+    package var storedByteCount: Int64 = 0
     /// The number of decoded images.
     public var decodes = 0
     /// The number of pixels of the decoded images.
-    public var decodedPixelCount: Int64 = 0
+    package var decodedPixelCount: Int64 = 0
     /// The number of running works: disk reads, downloads, decodes, and works that depend on them.
-    public var runningWorks = 0
+    package var runningWorks = 0
     /// The number of running downloads.
-    public var runningDownloads = 0
+    package var runningDownloads = 0
     /// The number of downloads waiting for their turn: for back-pressure to ease, or in this manager's downloader.
     public var waitingDownloads = 0
     /// The number of decodes and transforms waiting for a thread.
     public var waitingDecodes = 0
     /// The bytes that wait to be decoded, or are expected to arrive for it.
-    public var undecodedByteCount = 0
+    package var undecodedByteCount = 0
 }
 
 extension WebImageManager {

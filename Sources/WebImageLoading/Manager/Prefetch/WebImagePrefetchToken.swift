@@ -91,5 +91,5 @@ public struct PrefetchProgress: Sendable, Hashable {
     public var isCancelled = false
 
     /// A Boolean value that indicates whether every URL is finished.
-    public var isComplete: Bool { finishedCount == totalCount }
+    package var isComplete: Bool { finishedCount == totalCount }
 }

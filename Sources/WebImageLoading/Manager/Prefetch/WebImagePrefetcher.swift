@@ -75,9 +75,9 @@ public final class WebImagePrefetcher: Sendable {
     }
 
     /// The number of URLs being loaded.
-    public var runningCount: Int { state.withLock { $0.runningCount } }
+    package var runningCount: Int { state.withLock { $0.runningCount } }
     /// The number of waiting URLs.
-    public var waitingCount: Int { state.withLock { $0.waitingCount } }
+    package var waitingCount: Int { state.withLock { $0.waitingCount } }
 
     /// Prefetches a list of URLs. A URL that occurs twice counts twice, and is downloaded once.
     ///

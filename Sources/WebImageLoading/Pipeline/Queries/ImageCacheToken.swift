@@ -10,7 +10,7 @@ public struct ImageCacheResult: Sendable {
     public var cacheType: ImageCacheType
 
     /// Creates a result.
-    public init(image: Image? = nil, data: Data? = nil, cacheType: ImageCacheType = .none) {
+    package init(image: Image? = nil, data: Data? = nil, cacheType: ImageCacheType = .none) {
         self.image = image
         self.data = data
         self.cacheType = cacheType
