@@ -1,6 +1,6 @@
 /// The position of a playing animation, and the actions due after a time step. Pure logic; it holds only numbers.
 ///
-/// No frame is ever skipped: if frames are late, the animation slows down.
+/// No frame is skipped for being late: the animation slows down. Only frames that failed, or do not fit a memory budget, are left out.
 struct AnimationPlayback: Sendable {
     enum Action: Sendable, Hashable {
         /// Show a decoded frame.

@@ -12,9 +12,9 @@ enum AnimatedImagesSnippets {
         // end
     }
 
-    static func sequence(_ pictures: [Image]) async throws -> Data? {
+    static func sequence(_ images: [Image]) async throws -> Data? {
         // snippet: sequence
-        let frames = pictures.map { ImageFrame(image: $0, duration: 0.04) }
+        let frames = images.map { ImageFrame(image: $0, duration: 0.04) }
         guard let animation = ImageFrameSequence(frames: frames, loopCount: 3) else { return nil }
         return try await animation.encoded(as: .webp)
         // end

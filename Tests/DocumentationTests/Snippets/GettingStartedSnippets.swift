@@ -42,7 +42,7 @@ enum GettingStartedSnippets {
     static func callbackQueue() -> WebImageContext {
         // snippet: callback queue
         var context = WebImageContext()
-        context.callbackQueue = CallbackQueue(DispatchQueue(label: "pictures"))
+        context.callbackQueue = CallbackQueue(DispatchQueue(label: "images"))
         // end
         return context
     }

@@ -25,13 +25,13 @@ enum UntrustedSnippets {
 }
 
 // snippet: untrusted server
-let strangers = WebImageManager(policy: .untrusted)
+let untrusted = WebImageManager(policy: .untrusted)
 
 func preview(of url: URL) async -> Data? {
     var context = WebImageContext()
     context.thumbnailPixelSize = ImageSize(width: 600, height: 600)
     do {
-        let image = try await strangers.image(with: url, context: context)
+        let image = try await untrusted.image(with: url, context: context)
         return try await image.encoded(as: .jpeg)
     } catch let error where error.code == .sourceRefused {
         print("refused \(url): \(error.message)")
