@@ -100,6 +100,16 @@ import Testing
         }
     }
 
+    @Test(arguments: ["SECURITY.md", "Documentation/Faults.md"])
+    func `Every test that another page names exists`(page: String) throws {
+        let tests = Self.files(below: "Tests").joined()
+        // A code span that is a sentence is the name of a test.
+        let spans = try #require(Self.text(page)).split(separator: "\n").flatMap { Self.codeSpans(String($0)) }
+        let names = spans.filter { $0.first?.isUppercase == true && $0.split(separator: " ").count > 3 }
+        #expect(names.count > 20)
+        for name in names { #expect(tests.contains("`\(name)`") || tests.contains("\"\(name)\""), "\(name)") }
+    }
+
     @Test func `Every name of ours is in the sources`() {
         let words = Self.files(below: "Sources").reduce(into: Set<String>()) { $0.formUnion(Self.words($1)) }
         for row in Self.rows where row.cells.count == 3 {
