@@ -96,7 +96,8 @@ import Testing
     @Test func `Links between files of the project are valid`() throws {
         let texts = try Project.files(below: "Documentation", named: ".md")
         let paths =
-            try ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] + texts + Project.modulePages() + Project.examples()
+            try ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md"] + texts
+            + Project.modulePages() + Project.examples()
         for document in try paths.map(Document.init) {
             for part in document.text.split(separator: "](").dropFirst() {
                 let target = part.prefix { $0 != ")" && $0 != "#" }
