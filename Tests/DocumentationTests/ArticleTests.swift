@@ -36,7 +36,8 @@ import Testing
         #expect(Set(snippets.map(\.name)).count == snippets.count)
         let blocks = try Set(Self.documents().flatMap(\.blocks).map { Code.split($0.code).body })
         for snippet in snippets {
-            #expect(blocks.contains(snippet.code), "nothing shows the snippet '\(snippet.name)'")
+            let isShown = blocks.contains(snippet.code)
+            #expect(isShown, "nothing shows the snippet '\(snippet.name)'")
         }
     }
 
