@@ -24,6 +24,9 @@ unit_tests() {
     done
 }
 
+# Prints the comment at the top of the script.
+show_help() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
+
 say() { printf '%s\n' "$*"; }
 
 die() {
