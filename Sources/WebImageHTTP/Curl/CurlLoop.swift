@@ -6,7 +6,8 @@ import Glibc
 /// transfers, and sleeps in `curl_multi_poll`.
 final class CurlLoop: @unchecked Sendable {
     // Sendable because `inbox` is a lock, `multi` is used outside the thread only for `curl_multi_wakeup`, which libcurl allows,
-    // and everything else is accessed only by the thread, or in `deinit` when there is no thread.
+    // and only after the thread has set it and said under the lock that it polls, and everything else is accessed only by the
+    // thread, or in `deinit` when there is no thread.
 
     private enum Command {
         case start(CurlTransfer)
@@ -24,7 +25,9 @@ final class CurlLoop: @unchecked Sendable {
     private static let mostIdleHandles = 64
 
     private let inbox = Lock(Inbox())
-    private let multi: UnsafeMutableRawPointer?
+    /// Opened by the thread, so that a program without transfers neither loads nor initializes libcurl.
+    private var multi: UnsafeMutableRawPointer?
+    private let maximumIdleConnectionCount: Int
     private let clock: ClockSource
     private let resolver: HostResolver?
     /// Outlives the connections, which `deinit` closes.
@@ -45,12 +48,9 @@ final class CurlLoop: @unchecked Sendable {
         delays: DelaySource = .system
     ) {
         self.clock = clock
+        self.maximumIdleConnectionCount = maximumIdleConnectionCount
         watchdog = CurlWatchdog(delays: delays)
         self.resolver = resolver
-        // This must come before any other call to libcurl, which would initialize itself with another allocator.
-        multi = CurlHandle.isLibraryReady ? curl_multi_init() : nil
-        guard let multi else { return }
-        webimage_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, maximumIdleConnectionCount)
     }
 
     deinit {
@@ -97,20 +97,23 @@ final class CurlLoop: @unchecked Sendable {
 
     private func startThread() {
         if DetachedThread.start(name: "webimage-curl", { self.run() }) { return }
+        giveUp(WebImageError(.transportFailed, "could not start a thread for the transfer"))
+    }
+
+    /// Ends the transfers that wait for the thread, which is not there. The next transfer tries again.
+    private func giveUp(_ error: WebImageError) {
         let commands = inbox.withLock { inbox -> [Command] in
             inbox.hasThread = false
-            defer { inbox.commands = [] }
-            return inbox.commands
+            return take(&inbox)
         }
-        for case .start(let transfer) in commands {
-            transfer.finish(with: WebImageError(.transportFailed, "could not start a thread for the transfer"))
-        }
+        for case .start(let transfer) in commands { transfer.finish(with: error) }
     }
 
     // MARK: The thread
 
     private func run() {
         blockSignals()
+        guard openMulti() else { return giveUp(Self.noMemory) }
         while let commands = nextCommands() {
             now = clock.monotonicNanoseconds()
             for command in commands {
@@ -133,6 +136,17 @@ final class CurlLoop: @unchecked Sendable {
         sigfillset(&all)
         pthread_sigmask(SIG_BLOCK, &all, nil)
     }
+
+    private func openMulti() -> Bool {
+        if multi != nil { return true }
+        // This must come before any other call to libcurl, which would initialize itself with another allocator.
+        guard CurlHandle.isLibraryReady, let opened = curl_multi_init() else { return false }
+        webimage_curl_multi_set_long(opened, CURLMOPT_MAXCONNECTS, maximumIdleConnectionCount)
+        multi = opened
+        return true
+    }
+
+    private static let noMemory = WebImageError(.outOfMemory, "not enough memory for the transfer")
 
     /// Waits for commands or network events; nil when the thread should end.
     private func nextCommands() -> [Command]? {
@@ -169,7 +183,7 @@ final class CurlLoop: @unchecked Sendable {
 
     private func add(_ transfer: CurlTransfer) {
         guard let multi, let handle = idleHandles.popLast() ?? CurlHandle() else {
-            return transfer.finish(with: WebImageError(.outOfMemory, "not enough memory for the transfer"))
+            return transfer.finish(with: Self.noMemory)
         }
         if lastHeaders?.serves(transfer.request) != true {
             lastHeaders = CurlHeaderList(transfer.request)
