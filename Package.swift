@@ -204,6 +204,12 @@ let package = Package(
         .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
         .target(name: "CIsolation", path: "Sources/CLibraries/CIsolation"),
         .target(name: "CPixels", path: "Sources/CLibraries/CPixels"),
+        // Lets `webimage` load libraries when they are needed. Libraries for others are linked as usual.
+        .target(
+            name: "CLazyLibraries",
+            path: "Sources/CLibraries/CLazyLibraries",
+            cSettings: formats.map { .define("WEBIMAGE_\($0.name)") }
+        ),
         shims("CJPEGShims", linking: "jpeg"),
         shims("CPNGShims", linking: "png16", "isal"),
         shims("CChafaShims", linking: "chafa", "glib-2.0"),
@@ -234,7 +240,7 @@ let package = Package(
         .target(name: "CommandHelp", swiftSettings: swiftSettings),
         .executableTarget(
             name: "webimage",
-            dependencies: ["WebImage", "WebImageFormats", "CommandHelp", "CLinux", "CChafaShims"],
+            dependencies: ["WebImage", "WebImageFormats", "CommandHelp", "CLinux", "CChafaShims", "CLazyLibraries"],
             swiftSettings: swiftSettings
         ),
         .executableTarget(

@@ -1,12 +1,33 @@
 import TestSupport
 import Testing
 
-/// Programs without widgets need nothing of GTK, neither to be built nor to run.
+/// The libraries that the programs need to be built, to start and to run.
 @Suite struct LinkingTests {
-    @Test func `The command links neither GTK nor libadwaita`() async throws {
+    @Test func `The command starts with few libraries: none for widgets, HTTP or a format beyond JPEG and PNG`()
+        async throws
+    {
         let run = try await ProgramRun.run("/usr/bin/ldd", [ProgramRun.product("webimage")])
-        #expect(run.status == 0 && run.output.contains("libcurl"))
-        #expect(run.lines.filter { $0.contains("libgtk") || $0.contains("libgdk-") || $0.contains("libadwaita") } == [])
+        #expect(run.status == 0 && run.output.contains("libpng") && run.lines.count <= 45, "\(run.output)")
+        let others = [
+            "libgtk", "libgdk-", "libadwaita", "libcurl", "libwebp", "liblcms", "libavif", "libheif", "libjxl",
+            "librsvg",
+            "libtiff", "libchafa",
+        ]
+        #expect(others.filter(run.output.contains) == [])
+    }
+
+    @Test(arguments: [("PNG/tiny-1x1.png", []), ("JPEG/gray.jpg", []), ("WebP/lossy.webp", ["libwebp.so"])])
+    func `A library is loaded when an image needs it`(image: String, libraries: [String]) async throws {
+        let run = try await ProgramRun.run(
+            ProgramRun.product("webimage"),
+            ["identify", Fixtures.path(image)],
+            environment: ["LD_DEBUG": "files"]
+        )
+        let loaded = run.errors.split(separator: "\n").filter { $0.contains("calling init:") }
+        #expect(run.status == 0 && loaded.contains { $0.contains("libpng") })
+        for library in ["libwebp.so", "libcurl", "libavif", "libheif", "libjxl", "librsvg", "libtiff", "libchafa"] {
+            #expect(loaded.contains { $0.contains(library) } == libraries.contains(library), "\(library)")
+        }
     }
 
     @Test func `Without GTK no target of the package uses it`() async throws {
