@@ -5,9 +5,10 @@ import argparse
 import contextlib
 import sys
 
-from bench import disk, downloads, formats, gtk, isolation, jpeg, memory, pipeline, progressive, report, workshop
+from bench import disk, downloads, formats, gtk, isolation, jpeg, memory, pipeline, progressive, report, start, workshop
 
 GROUPS = {
+    "start": start.rows,
     "memory": memory.rows,
     "disk": disk.rows,
     "jpeg": jpeg.rows,

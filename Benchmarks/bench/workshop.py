@@ -66,10 +66,11 @@ class Workshop:
 
     def build(self):
         print("Building the library's programs and the C peers (release) …", flush=True)
-        # The library's programs carry Swift's standard library, as services that are deployed do.
-        for package, product in ((PROJECT, ["--product", "webimage"]), (BENCHMARKS, ["--static-swift-stdlib"])):
+        # The programs carry Swift's standard library, as the installed command and services that are deployed do.
+        for package, product in ((PROJECT, ["--product", "webimage"]), (BENCHMARKS, [])):
             # A cached build plan would not see files that are new in the library.
-            command = ["swift", "build", "-c", "release", "--disable-build-manifest-caching", "--package-path", package]
+            command = ["swift", "build", "-c", "release", "--static-swift-stdlib", "--disable-build-manifest-caching",
+                       "--package-path", package]
             call(command + product)
             binaries = pathlib.Path(call(command + ["--show-bin-path"]).strip())
             if package == PROJECT:
