@@ -1,12 +1,38 @@
+private import CLinux
+
+/// Calls `start` with a completion, and returns what the completion is called with, exactly once.
+package func awaitCompletion<Value: Sendable>(
+    isolation: isolated (any Actor)? = #isolation,
+    _ start: (_ completion: @escaping @Sendable (Value) -> Void) -> Void
+) async -> Value {
+    // The thread sanitizer does not see the order that the concurrency runtime guarantees if a continuation is resumed before it is
+    // awaited.
+    nonisolated(unsafe) let order = webimage_sanitizer_order()
+    let value = await withCheckedContinuation { continuation in
+        start {
+            webimage_sanitizer_release(order)
+            continuation.resume(returning: $0)
+        }
+    }
+    webimage_sanitizer_acquire(order)
+    return value
+}
+
+/// Calls `start` with a completion, and returns when it is called, exactly once.
+package func awaitCompletion(
+    isolation: isolated (any Actor)? = #isolation,
+    _ start: (_ completion: @escaping @Sendable () -> Void) -> Void
+) async {
+    let _: Bool = await awaitCompletion { completion in start { completion(true) } }
+}
+
 /// Awaits the completion of a callback API, and cancels its operation when the task is cancelled.
 package func awaitOperation<Value: Sendable>(
     _ start: @Sendable (@escaping @Sendable (Value) -> Void) -> any WebImageOperation
 ) async -> Value {
     let relay = CancellationRelay()
     return await withTaskCancellationHandler {
-        await withCheckedContinuation { continuation in
-            relay.attach(start { continuation.resume(returning: $0) })
-        }
+        await awaitCompletion { relay.attach(start($0)) }
     } onCancel: {
         relay.cancel()
     }

@@ -47,11 +47,11 @@ package final class WorkQueue: Sendable {
         priority: LoadPriority = .normal,
         _ body: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
+        let result: Result<Value, Failure> = await awaitCompletion { completion in
             submit(priority: priority) {
                 let result: Result<Value, Failure>
                 do throws(Failure) { result = .success(try body()) } catch { result = .failure(error) }
-                continuation.resume(returning: result)
+                completion(result)
             }
         }
         return try result.get()

@@ -102,9 +102,7 @@ struct CommonOptions: Sendable {
         var config = WebImageDownloaderConfig()
         config.partialDownloadDirectory = partialDirectory
         let downloader = WebImageDownloader(config: config)
-        await withCheckedContinuation { continuation in
-            downloader.removePartialDownloads(callbackQueue: .inline) { continuation.resume() }
-        }
+        await awaitCompletion { downloader.removePartialDownloads(callbackQueue: .inline, completion: $0) }
     }
 
     private var downloaderConfig: WebImageDownloaderConfig {

@@ -1,4 +1,5 @@
 import Glibc
+import WebImageSupport
 
 /// Runs `body` on a new detached thread, with a stack of this many bytes or of the usual size.
 public func startThread(stackByteCount: Int? = nil, _ body: @escaping @Sendable () -> Void) {
@@ -33,8 +34,8 @@ public func onThread(_ body: @escaping @Sendable () -> Void) async { await value
 public func valueOnThread<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
 ) async throws(Failure) -> Value {
-    let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
-        startThread { continuation.resume(returning: Result(catching: body)) }
+    let result: Result<Value, Failure> = await awaitCompletion { completion in
+        startThread { completion(Result(catching: body)) }
     }
     return try result.get()
 }

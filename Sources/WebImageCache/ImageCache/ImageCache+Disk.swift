@@ -251,9 +251,7 @@ extension ImageCache {
 
     /// Returns the first level, memory or disk, that contains the key.
     public func containsImage(forKey key: String, in cacheType: ImageCacheType = .all) async -> ImageCacheType {
-        await withCheckedContinuation { continuation in
-            containsImage(forKey: key, in: cacheType) { continuation.resume(returning: $0) }
-        }
+        await awaitCompletion { containsImage(forKey: key, in: cacheType, completion: $0) }
     }
 
     /// The directories that are read if an entry is not on disk; see ``ImageCacheConfig/readOnlyDirectories``. Duplicates are

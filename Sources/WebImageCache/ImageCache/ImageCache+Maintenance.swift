@@ -34,9 +34,9 @@ extension ImageCache {
 
     /// Waits until there are no pending writes.
     public func flush() async {
-        await withCheckedContinuation { continuation in
-            let isBusy = writes.withLock { $0.whenIdle { continuation.resume() } }
-            if !isBusy { continuation.resume() }
+        await awaitCompletion { completion in
+            let isBusy = writes.withLock { $0.whenIdle(completion) }
+            if !isBusy { completion() }
         }
     }
 
@@ -72,9 +72,7 @@ extension ImageCache {
     // MARK: On a thread of the cache
 
     func onDiskQueue<Value: Sendable>(_ body: @escaping @Sendable (ImageCache) -> Value) async -> Value {
-        await withCheckedContinuation { continuation in
-            onDiskQueue(.inline, body) { continuation.resume(returning: $0) }
-        }
+        await awaitCompletion { onDiskQueue(.inline, body, $0) }
     }
 
     func onDiskQueue<Value: Sendable>(

@@ -36,15 +36,16 @@ extension ImageCache {
         encodeOptions: ImageEncodeOptions = ImageEncodeOptions(),
         coder: (any ImageCoder)? = nil
     ) async {
-        await withCheckedContinuation { continuation in
+        await awaitCompletion { completion in
             store(
                 image,
                 data: data,
                 forKey: key,
                 to: cacheType,
                 encodeOptions: encodeOptions,
-                coder: coder
-            ) { continuation.resume() }
+                coder: coder,
+                completion: completion
+            )
         }
     }
 
@@ -84,9 +85,7 @@ extension ImageCache {
 
     /// Removes an entry, and returns when it is removed.
     public func removeImage(forKey key: String, from cacheType: ImageCacheType = .all) async {
-        await withCheckedContinuation { continuation in
-            removeImage(forKey: key, from: cacheType) { continuation.resume() }
-        }
+        await awaitCompletion { removeImage(forKey: key, from: cacheType, completion: $0) }
     }
 
     /// Removes an image from memory.
@@ -113,7 +112,7 @@ extension ImageCache {
 
     /// Removes all entries, and returns when they are removed.
     public func clear(_ cacheType: ImageCacheType = .all) async {
-        await withCheckedContinuation { continuation in clear(cacheType) { continuation.resume() } }
+        await awaitCompletion { clear(cacheType, completion: $0) }
     }
 }
 
@@ -162,9 +161,7 @@ extension ImageCache {
     /// Replaces the extended data of the entry on disk, nil for none; the entry's image and times stay. Has no effect without an
     /// entry, nor on an image in memory. Returns when it is done.
     public func setExtendedData(_ data: Data?, forKey key: String) async {
-        await withCheckedContinuation { continuation in
-            setExtendedData(data, forKey: key) { continuation.resume() }
-        }
+        await awaitCompletion { setExtendedData(data, forKey: key, completion: $0) }
     }
 
     /// Replaces the extended data of the entry on disk, nil for none; see ``setExtendedData(_:forKey:)``. Every read sees the

@@ -75,7 +75,7 @@ final class EventFeed: Sendable {
         var isFinished = false
         /// Thrown once.
         var error: WebImageError?
-        var waiters: [CheckedContinuation<Next, Never>] = []
+        var waiters: [@Sendable (Next) -> Void] = []
 
         mutating func take() -> Next? {
             if !events.isEmpty { return .success(events.removeFirst()) }
@@ -89,37 +89,37 @@ final class EventFeed: Sendable {
 
     /// Adds an event; ignored after the end.
     func add(_ event: WebImageEvent) {
-        let waiter = state.withLock { state -> CheckedContinuation<Next, Never>? in
+        let waiter = state.withLock { state -> (@Sendable (Next) -> Void)? in
             guard !state.isFinished else { return nil }
             guard state.waiters.isEmpty else { return state.waiters.removeFirst() }
             if case .progress = event, case .progress? = state.events.last { state.events.removeLast() }
             state.events.append(event)
             return nil
         }
-        waiter?.resume(returning: .success(event))
+        waiter?(.success(event))
     }
 
     /// Ends the feed, the first time it is called.
     func finish(_ error: WebImageError?) {
-        let ready = state.withLock { state -> [(CheckedContinuation<Next, Never>, Next)] in
+        let ready = state.withLock { state -> [(@Sendable (Next) -> Void, Next)] in
             guard !state.isFinished else { return [] }
             state.isFinished = true
             state.error = error
             defer { state.waiters = [] }
             return state.waiters.map { ($0, state.take() ?? .success(nil)) }
         }
-        for (waiter, next) in ready { waiter.resume(returning: next) }
+        for (waiter, next) in ready { waiter(next) }
     }
 
     /// Waits for the next event; nil after the end.
     func next() async -> Next {
-        await withCheckedContinuation { continuation in
+        await awaitCompletion { completion in
             let next = state.withLock { state -> Next? in
                 let next = state.take()
-                if next == nil { state.waiters.append(continuation) }
+                if next == nil { state.waiters.append(completion) }
                 return next
             }
-            if let next { continuation.resume(returning: next) }
+            if let next { completion(next) }
         }
     }
 }

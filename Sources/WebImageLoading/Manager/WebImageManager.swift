@@ -88,7 +88,7 @@ public final class WebImageManager: Sendable {
     ///
     /// Each refresh takes as long as a download may; see ``WebImageDownloaderConfig``.
     package func finishRefreshes() async {
-        await withCheckedContinuation { continuation in refreshes.whenDone { continuation.resume() } }
+        await awaitCompletion { refreshes.whenDone($0) }
     }
 
     /// Cancels every load of this manager, the latest first.

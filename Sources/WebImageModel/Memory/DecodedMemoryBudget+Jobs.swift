@@ -57,13 +57,13 @@ extension CodingQueue {
         priority: LoadPriority = .normal
     ) async throws(WebImageError) -> Image {
         let budget = DecodedMemoryBudget.shared
-        let result: Result<Image, WebImageError> = await withCheckedContinuation { continuation in
+        let result: Result<Image, WebImageError> = await awaitCompletion { completion in
             _ = shared.submit(cost: .decode(data, coder, options), of: budget, priority: priority) { given in
                 let image = given.flatMap { given in
                     Result { () throws(WebImageError) in try coder.completeImage(of: data, options: given ?? options) }
                 }
                 if case .success(let image) = image { budget.made(image) }
-                continuation.resume(returning: image)
+                completion(image)
             }
         }
         return try result.get()

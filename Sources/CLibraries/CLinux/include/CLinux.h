@@ -14,6 +14,12 @@ static inline long webimage_atomic_add(long *number, long count) {
     return __atomic_add_fetch(number, count, __ATOMIC_RELAXED);
 }
 
+/// Returns what ``webimage_sanitizer_release`` and ``webimage_sanitizer_acquire`` take: they tell the thread sanitizer that what
+/// happened before the one also happened before the other. All three do nothing in a build without it.
+void *webimage_sanitizer_order(void);
+void webimage_sanitizer_release(void *order);
+void webimage_sanitizer_acquire(void *order);
+
 /// Returns true on the thread that started the process.
 bool webimage_is_main_thread(void);
 

@@ -118,9 +118,9 @@ extension ImageCache {
 
     /// Returns the encoded bytes on disk, read once for all concurrent callers.
     public func diskData(forKey key: String) async -> Data? {
-        await withCheckedContinuation { continuation in
+        await awaitCompletion { completion in
             Pipeline.shared.subscribe(to: DiskReadWork(cache: self, cacheKey: key)) { result in
-                continuation.resume(returning: result.diskEntry?.data)
+                completion(result.diskEntry?.data)
             }
         }
     }
