@@ -2,8 +2,8 @@ import Glibc
 
 /// The number of times that a test repeats its work.
 ///
-/// Fully, unless `WEBIMAGE_TEST_PART` gives a fraction: `Scripts/test` sets it under sanitizers, where everything takes
-/// several times as long, for tests that it also runs fully.
+/// Fully, unless `WEBIMAGE_TEST_PART` gives a fraction: `Scripts/test` sets it under sanitizers, where everything takes several
+/// times as long, for tests that it also runs fully, and `Scripts/check` sets it, to be quick.
 public enum TestEffort {
     private static let part = max(getenv("WEBIMAGE_TEST_PART").flatMap { Int(String(cString: $0)) } ?? 1, 1)
 

@@ -9,9 +9,11 @@ import Testing
         "zipf-0.8", "zipf-1.0", "zipf-1.1", "zipf-1.0-drift", "feed-scroll", "grid-back-and-forth", "hot-set-and-scans",
     ]
 
+    private static let traces = CacheTrace.all(scale: 0.03, seed: 1)
+
     @Test(arguments: names)
     func `The hit rate is at least 0.95 of the better of LRU and ARC`(name: String) throws {
-        let trace = try #require(CacheTrace.all(scale: 0.03, seed: 1).first { $0.name == name })
+        let trace = try #require(Self.traces.first { $0.name == name })
         for percent in [1, 5, 10] {
             let capacity = trace.footprint * percent / 100
             var policy = PolicySimulation(capacity: capacity, trace: trace)
