@@ -1,5 +1,7 @@
 import FoundationEssentials
+import Glibc
 import TestSupport
+import Testing
 
 /// Runs the program against a loopback server, with its own cache and directory.
 struct CommandLineHarness {
@@ -22,8 +24,9 @@ struct CommandLineHarness {
         measuresMemory: Bool = false
     ) async throws -> ProgramRun {
         var variables = ["XDG_CACHE_HOME": directory.path("xdg"), "no_proxy": "*"]
+        variables["SWIFT_BACKTRACE"] = "enable=yes,color=no,interactive=no"
         variables.merge(environment) { $1 }
-        return try await ProgramRun.run(
+        let run = try await ProgramRun.run(
             ProgramRun.product("webimage"),
             words,
             environment: variables,
@@ -32,6 +35,9 @@ struct CommandLineHarness {
             errorsToTerminal: terminal,
             measuresMemory: measuresMemory
         )
+        let isCrash = [SIGILL, SIGABRT, SIGBUS, SIGSEGV, SIGTRAP].contains(run.status - 128)
+        if isCrash { Issue.record("webimage \(words) crashed: \(run.errors)") }
+        return run
     }
 
     /// The JSON objects that a run printed.
