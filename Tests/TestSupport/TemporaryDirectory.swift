@@ -27,9 +27,11 @@ public final class TemporaryDirectory: Sendable {
     /// Not a forked child.
     private static let owner = getpid()
 
-    /// The directory of this process, within that of the process that started it if that has one.
+    /// The directory of this process, within that of the process that started it if that has one. It is in `/tmp`, or where
+    /// `WEBIMAGE_TEST_DIRECTORY` says.
     private static let ofProcess: String = {
-        func path(of process: pid_t) -> String { "/tmp/webimage-tests-\(process)" }
+        let parentOfAll = getenv("WEBIMAGE_TEST_DIRECTORY").map { String(cString: $0) } ?? "/tmp"
+        func path(of process: pid_t) -> String { "\(parentOfAll)/webimage-tests-\(process)" }
         let parent = path(of: getppid())
         var status = stat()
         let isStarted = lstat(parent, &status) == 0 && status.st_uid == geteuid() && status.st_mode & S_IFMT == S_IFDIR

@@ -111,6 +111,8 @@ import Testing
         var policy = SourcePolicy.untrusted
         policy.schemes.insert(.data)
         policy.maximumByteCount = 10_000
+        // Unit tests run without the worker program.
+        policy.isolatedFormats = []
         let manager = manager(policy)
         let picture = try Fixtures.data("GIF/animated.gif")
         let good = try url("data:image/gif;base64,\(picture.base64EncodedString())")
