@@ -110,15 +110,16 @@ public struct WebImageDownloaderConfig: Sendable, Hashable {
     public var hostBackOff: HostBackOffPolicy = .default
 
     /// The number of seconds without a response head after which a second, identical request is sent (hedging); the first head
-    /// wins, and the other request is cancelled. Nil, the default, means never. Only plain GETs are hedged, at most one in ten
-    /// running ones at a time, or one if there are fewer.
+    /// wins, and the other request is cancelled. Nil, the default, means never. Only plain GETs are hedged, at most a tenth of
+    /// the running ones at a time, but always at least one.
     ///
     /// Hedging helps against the few responses that take far longer than most, at the cost of up to a tenth more requests. A good
     /// delay is one within which nineteen of twenty responses arrive.
     public var hedgeDelay: Double?
 
-    /// The policy for sources and the cost of their responses. Its limits apply where they are tighter than the config's, and under
-    /// any policy but ``SourcePolicy/trusted``, there are no credentials, cookies, proxies and kept bodies. Trusted by default.
+    /// The policy for sources and the cost of their responses. Its limits apply where they are tighter than the config's. Under
+    /// any policy except ``SourcePolicy/trusted``, downloads use no credentials, cookies or proxies, and keep no interrupted bodies.
+    /// Trusted by default.
     public var sourcePolicy: SourcePolicy = .trusted
 
     /// The proxy. The environment's proxy by default.

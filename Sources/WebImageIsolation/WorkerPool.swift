@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// The workers of one kind, started on demand up to a maximum number.
 ///
-/// Blocks the calling thread while all workers are busy, so never call it on a thread of Swift's cooperative pool.
+/// Its `perform` blocks the calling thread, so it must not be called on a thread of Swift's cooperative pool.
 final class WorkerPool: Sendable {
     private struct State {
         var roster: WorkerAssignment
@@ -47,7 +47,7 @@ final class WorkerPool: Sendable {
     /// The number of workers, and of those that are idle.
     var counts: (all: Int, idle: Int) { state.withLock { ($0.roster.count, $0.roster.idleCount) } }
 
-    /// The sandbox report of the next idle worker; nil if there is none.
+    /// The sandbox report of any idle worker; nil if none is idle.
     var walls: WorkerSandbox? { state.withLock { $0.processes.values.first?.walls } }
 
     /// Performs a task in a worker.
@@ -83,7 +83,7 @@ final class WorkerPool: Sendable {
             var refusal: WebImageError?
             if case .failure(let error) = answer.0 { refusal = error }
             if refusal?.code == .outOfMemory, !isFresh {
-                // The memory that it keeps for others may be what is missing.
+                // The worker may keep the missing memory for others.
                 worker.stop()
                 (worker, holds) = (try start(for: id), false)
                 continue
@@ -106,7 +106,7 @@ final class WorkerPool: Sendable {
     func prepare() {
         guard state.withLock({ $0.roster.needsSpare }) else { return }
         Self.upkeep.submit(priority: .low) { [self] in
-            // Not earlier: a task would wait for a slot that is still empty.
+            // Not before this job runs: a task could wait for the slot while no worker is being started.
             guard let id = state.withLock({ $0.roster.takeSpare() }) else { return }
             guard let worker = try? start() else { return lose(id) }
             keep(id, worker, animation: nil, isUse: false)
@@ -216,7 +216,7 @@ package enum WorkerPools {
 
     private static let pools = Lock<[Key: WorkerPool]>([:])
 
-    /// The number of decodes that wait for a worker, in all pools.
+    /// The number of decodes that wait for a worker, in all pools, without frames of animations.
     package static var waitingCount: Int { pools.withLock { $0.values.reduce(0) { $0 + $1.queue.waitingCount } } }
 
     /// The number of pools.

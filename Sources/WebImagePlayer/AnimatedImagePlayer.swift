@@ -1,8 +1,8 @@
 /// Plays the frames of an animation.
 ///
 /// A player has no thread. A ``displayLink`` or calls of ``update(at:)`` drive it with the time, and ``animationFrameHandler``
-/// receives the frames to draw. Frames are decoded ahead on the library's threads. No frame is skipped: if one is not decoded in
-/// time, the animation waits for it. All players of the same animation share its decoded frames.
+/// receives the frames to draw. Frames are decoded ahead on the library's threads. No frame is skipped for being late:
+/// the animation waits until it is decoded. Frames that cannot be decoded are skipped. All players of the same animation share its decoded frames.
 ///
 /// Use a player on one thread at a time, such as the user interface's; handlers are called on it. Releasing the player stops it.
 public final class AnimatedImagePlayer {
@@ -10,7 +10,7 @@ public final class AnimatedImagePlayer {
     package let provider: any AnimatedImageProvider
     /// The frame that is shown; nil before the first one.
     public private(set) var currentFrame: Image?
-    /// The index of the frame that is shown, or of the next one while none is.
+    /// The index of the current frame. It advances when that frame's time is over, before the next frame is shown, and when a seek begins.
     public var currentFrameIndex: Int { playback.index }
     /// The number of loops played.
     public var currentLoopCount: Int { playback.loopCount }
@@ -135,9 +135,9 @@ public final class AnimatedImagePlayer {
 
     /// Shows a frame now, decoding it on this thread if it is not in memory. Does nothing if the index is out of range.
     ///
-    /// Cost: if frames are drawn over each other, a seek decodes all frames from the nearest keyframe, which covers everything
-    /// before it, or from a state kept from an earlier seek. That may be every frame, and it also waits while a frame is decoded for
-    /// another player. User interfaces should call ``beginSeeking(toFrameAt:loopCount:)``.
+    /// Cost: if frames are drawn over each other, a seek decodes every frame from the last keyframe (a frame that covers all before
+    /// it), or from a canvas kept by an earlier seek. In the worst case these are all frames. A seek also waits for a frame that
+    /// another player decodes. User interfaces should call ``beginSeeking(toFrameAt:loopCount:)``.
     ///
     /// - Parameters:
     ///   - index: The index of the frame.

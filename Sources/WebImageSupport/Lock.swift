@@ -1,6 +1,6 @@
 public import Glibc
 
-/// A mutual-exclusion lock around a value, the only kind of lock in this library and its command-line tool. Copies share the lock.
+/// A mutual-exclusion lock around a value. Copies share the lock.
 ///
 /// It wraps a `pthread_mutex`, which costs about 20 ns without contention and keeps its speed when threads outnumber cores. The
 /// closure must be short, must not call user code, and must not take the same lock again.

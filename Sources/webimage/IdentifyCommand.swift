@@ -6,7 +6,7 @@ enum IdentifyCommand: Command {
     static let name = "identify"
     static let usage = "[options] SOURCE…"
     static let summary =
-        "Prints format, size, frames, orientation, alpha, colours, bytes and ThumbHash of each URL or file."
+        "Prints format, size, frames, pages, orientation, alpha, colours, bytes and ThumbHash of each source."
     static let specs = CommonOptions.loadSpecs
 
     private struct Line: Encodable {

@@ -5,9 +5,9 @@ import Glibc
 ///
 /// A file starts with the bytes that were stored, so any program can open it; the key, timestamps, a checksum and extended data
 /// follow as a trailer. Writes are atomic, with a rename: a file is complete or missing. Writes are not flushed to the disk;
-/// instead, every read verifies key, length and checksum. A file that is not complete (torn by a power cut, truncated, corrupted,
-/// or without a trailer) is removed and counts as a miss. A failed write is not reported as an error to the caller, the entry is
-/// missing then; see ``lastError`` and ``statistics``.
+/// instead, every read of an image verifies key, length and checksum. A file that is not complete (torn by a power cut, truncated,
+/// corrupted, or without a trailer) is removed and counts as a miss. A failed write throws no error: the entry is then missing, or
+/// the previous one stays; see ``lastError`` and ``statistics``.
 ///
 /// All methods work on the caller's thread and may block on the disk: do not call them on the main thread or on Swift's cooperative
 /// threads; ``ImageCache`` has asynchronous methods.

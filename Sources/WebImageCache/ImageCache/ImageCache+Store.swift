@@ -3,12 +3,14 @@ public import FoundationEssentials
 extension ImageCache {
     /// Stores an image, its encoded bytes, or both.
     ///
-    /// Memory is written before the call returns (unless ``ImageCacheConfig/shouldCacheImagesInMemory`` is false). For disk, the
-    /// request's data is written if given; otherwise, the image is encoded: in its own format if that can be written and keeps its
-    /// alpha, else as PNG with alpha and JPEG without. With neither an image nor data, or with an empty key, nothing is stored; an
-    /// image without data is not written if neither the request nor the cache has a coder. `completion` is called exactly once,
-    /// when everything has been stored or dropped: on the caller's thread if nothing goes to disk, otherwise on a thread of the
-    /// cache. It must not block.
+    /// Memory is written before the call returns (unless ``ImageCacheConfig/shouldCacheImagesInMemory`` is false). On disk, the
+    /// request's data is stored. Without data, an animation is stored as the bytes that it was decoded from, and any other image is
+    /// encoded: in its own format if that can be written and keeps its alpha, else as PNG with alpha and as JPEG without. An image
+    /// that has to be encoded is not written if neither the request nor the cache has a coder. With neither an image nor data, or
+    /// with an empty key, nothing is stored.
+    ///
+    /// `completion` is called exactly once, when everything has been stored or dropped: on the caller's thread if nothing goes to
+    /// disk, otherwise on a thread of the cache or of a caller of its synchronous methods. It must not block.
     public func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?) {
         let key = request.key
         guard !key.isEmpty, request.image != nil || request.data != nil else {
@@ -70,7 +72,8 @@ extension ImageCache {
     // MARK: Removing
 
     /// Removes an entry. A running load may store it again; cancel it first to prevent this. `completion` is called exactly once:
-    /// on the caller's thread if nothing is removed from disk, otherwise on a thread of the cache. It must not block.
+    /// on the caller's thread if nothing is removed from disk, otherwise on a thread of the cache or of a caller of its synchronous
+    /// methods. It must not block.
     public func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         guard cacheType.includesDisk, !key.isEmpty else {
             if cacheType.includesMemory { removeImageFromMemory(forKey: key) }
@@ -101,7 +104,8 @@ extension ImageCache {
 
     /// Removes all entries. Entries that are stored after the call stay, including those of running loads; cancel these first
     /// (``WebImageManager/cancelAll()``) to prevent this: a cancelled load stores nothing. `completion` is called exactly once: on
-    /// the caller's thread if nothing is removed from disk, otherwise on a thread of the cache. It must not block.
+    /// the caller's thread if nothing is removed from disk, otherwise on a thread of the cache or of a caller of its synchronous
+    /// methods. It must not block.
     public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         changingBoth(nil) {
             if cacheType.includesMemory { memoryCache.removeAll() }
@@ -158,8 +162,8 @@ extension ImageCache {
         onDiskQueue(callbackQueue, { $0.readDetails(forKey: key).found?.extendedData }, completion)
     }
 
-    /// Replaces the extended data of the entry on disk, nil for none; the entry's image and times stay. Has no effect without an
-    /// entry, nor on an image in memory. Returns when it is done.
+    /// Replaces the extended data of the entry on disk; nil removes it. The image and its timestamps do not change. Does nothing if
+    /// there is no entry, and does not change an image in memory. Returns when the change is complete.
     public func setExtendedData(_ data: Data?, forKey key: String) async {
         await awaitCompletion { setExtendedData(data, forKey: key, completion: $0) }
     }
@@ -191,9 +195,9 @@ extension ImageCache {
 }
 
 extension ImageCache {
-    /// Returns the known validators of the entry of a key without reading the disk; nil if none are known. Known are the entries
-    /// that were last stored, read, amended or queried, 4096 at most. A known entry may no longer exist: it may have been evicted,
-    /// or removed by another process.
+    /// Returns the known validators of the entry of a key without reading the disk; nil if none are known. Those of
+    /// the 4096 entries most recently stored, read, amended or queried are known. A known entry may no longer exist: it may have
+    /// been evicted, or removed by another process.
     ///
     /// Any thread. Cost: about 0.1 µs.
     public func knownValidators(forKey key: String) -> CachedValidators? {
@@ -252,8 +256,8 @@ extension ImageCache {
     func note(_ work: DiskWork, forKey key: String, replacing: Bool) {
         known.withLock { known in
             switch work {
-            case .store(let picture):
-                known.set(replacing ? CachedValidators(picture.content) : nil, forKey: key)
+            case .store(let contents):
+                known.set(replacing ? CachedValidators(contents.content) : nil, forKey: key)
             case .amend(let amendment):
                 known.amend(amendment, forKey: key)
             case .remove:

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Decodes and encodes GIF, 87a and 89a: the first frame, or the frames of ``animation(of:options:)``, on their canvas.
+/// Decodes and encodes GIF (87a and 89a): the first frame, or with ``animation(of:options:)`` all frames, in the size of the canvas.
 ///
 /// As in browsers, parts of the canvas that the frame does not cover are transparent, whatever background colour the file names. An
 /// incomplete first frame is an error; later frames may be missing or damaged. The properties include frame count, durations and loop count

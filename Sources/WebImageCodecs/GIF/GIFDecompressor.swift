@@ -32,7 +32,6 @@ struct GIFDecompressor {
         minimumCodeSize = Int(bytes[offset])
         self.offset = offset + 1
         blockEnd = offset + 1
-        // The bytes may be at another address in the next call.
         codeSize = minimumCodeSize + 1
     }
 
@@ -69,6 +68,7 @@ struct GIFDecompressor {
         into output: UnsafeMutableBufferPointer<UInt8>
     ) throws(WebImageError) -> Bool {
         self.bytes = bytes
+        // The bytes may be at another address in the next call.
         defer { self.bytes = UnsafeRawBufferPointer(start: nil, count: 0) }
         let start = table.base.bindMemory(to: Entry.self, capacity: Self.tableSize)
         let entries = UnsafeMutableBufferPointer(start: start, count: Self.tableSize)

@@ -6,22 +6,22 @@ extension GObjectPointer {
     /// Shows the image of a URL.
     ///
     /// An image in memory is shown when the call returns. Otherwise the view shows the placeholder, and then the image, decoded at the
-    /// size of the view (see ``usesAutomaticThumbnailSize``). The load before in the same slot is cancelled, so that a cell that is used
-    /// again never shows the former image.
+    /// size of the view (see ``usesAutomaticThumbnailSize``). The previous load in the same slot is cancelled, so a reused cell never shows
+    /// the wrong image.
     ///
     /// - Parameters:
     ///   - url: http, https, file or data; nil shows only the placeholder and ends with ``WebImageError/Code/invalidURL``.
-    ///   - slot: where the image is shown; nil, the default, for the slot that ``WebImageContext/setImageOperationKey`` names, else
-    ///     ``ImageSlot/image``.
+    ///   - slot: the slot that shows the image. Nil, the default, means the slot that ``WebImageContext/setImageOperationKey`` names, or
+    ///     ``ImageSlot/image`` if it names none.
     ///   - placeholder: shown until the image is there; nil clears the slot.
-    ///   - options: how the load behaves; see
+    ///   - options: the behaviour of the load; see
     ///     ``setImage(with:in:placeholder:options:context:progress:setter:completed:)``.
-    ///   - context: what the load uses in place of the defaults.
+    ///   - context: overrides of the manager's components and defaults.
     ///   - completed: called once on the main thread, when the view has the image or there is none; with
     ///     ``WebImageOptions/refreshCached`` once more if there is something newer.
     /// - Returns: the load, to cancel it or change its priority; nil without a URL.
-    /// - Precondition: the object is a `GtkWidget`, and for slots of button states and backgrounds a `GtkButton`. A widget of another kind
-    ///   than `GtkPicture`, `GtkImage` and `GtkButton` shows nothing, but loads.
+    /// - Precondition: the object is a `GtkWidget`, and for slots of button states and backgrounds a `GtkButton`. Other widgets
+    ///   than `GtkPicture`, `GtkImage` and `GtkButton` load the image, but do not show it.
     @MainActor @discardableResult
     public func setImage(
         with url: URL?,
@@ -47,21 +47,21 @@ extension GObjectPointer {
     ///
     /// A setter is for widgets that are not a `GtkPicture`, `GtkImage` or `GtkButton`, and for showing images in another way. All the
     /// rest is the same: the slot has one load at a time, the image is decoded for the size of the widget, and the load is cancelled
-    /// when the widget is destroyed. What is drawn is up to the setter: no transition runs, an animation is its first frame (the result
-    /// contains the other frames), and no more pixels are loaded when the widget grows.
+    /// when the widget is destroyed. The setter decides how to draw: no transition runs, an animation is passed as its first frame (the
+    /// result contains all frames), and the image is not loaded again when the widget grows.
     ///
     /// - Parameters:
     ///   - url: http, https, file or data; nil shows only the placeholder and ends with ``WebImageError/Code/invalidURL``.
-    ///   - slot: where the image is shown; nil, the default, for the slot that ``WebImageContext/setImageOperationKey`` names, else
-    ///     ``ImageSlot/image``. With a setter, the slot only says which load is cancelled.
+    ///   - slot: the slot that shows the image. Nil, the default, means the slot that ``WebImageContext/setImageOperationKey`` names, or
+    ///     ``ImageSlot/image`` if it names none. With a setter, the slot only says which load is cancelled.
     ///   - placeholder: shown until the image is there; nil clears the slot.
-    ///   - options: how the load behaves; of those of views here: ``WebImageOptions/delayPlaceholder``,
+    ///   - options: the behaviour of the load. These apply only to views: ``WebImageOptions/delayPlaceholder``,
     ///     ``WebImageOptions/avoidAutoSetImage``, ``WebImageOptions/avoidAutoCancelImage``, ``WebImageOptions/forceTransition``,
     ///     ``WebImageOptions/waitTransition``.
-    ///   - context: what the load uses in place of the defaults; ``WebImageContext/customManager`` is the manager that loads. Its callback
-    ///     queue is ignored: every closure is called on the main thread.
+    ///   - context: overrides of the manager's components and defaults; ``WebImageContext/customManager`` is the manager that loads.
+    ///     ``WebImageContext/callbackQueue`` is ignored: every closure is called on the main thread.
     ///   - progress: called while bytes arrive, with the latest reading, no more often than the main loop has time.
-    ///   - setter: called with what the widget is to show: a `GdkPaintable`, which for images is a `GdkTexture`, or nil to be cleared. To
+    ///   - setter: called with the `GdkPaintable` to show (for images a `GdkTexture`), or with nil to clear the widget. To
     ///     keep it after the call, take a reference, as GTK's functions do. `result` is nil for the placeholder, and there is a result
     ///     for each image, previews too. Released after its last call.
     ///   - completed: called once, when the view has the image or there is none; with ``WebImageOptions/refreshCached`` once more if
@@ -94,15 +94,15 @@ extension GObjectPointer {
 
     /// Shows the image of a URL, and returns when the view has it. Cancelling the task cancels the load.
     ///
-    /// It has a separate label, so that an `async` function can also begin a load without waiting for it.
+    /// The label `awaiting` leaves ``setImage(with:in:placeholder:options:context:completed:)`` to `async` functions that do not wait.
     ///
     /// - Parameters:
     ///   - url: http, https, file or data.
-    ///   - slot: where the image is shown; nil, the default, for the slot that ``WebImageContext/setImageOperationKey`` names, else
-    ///     ``ImageSlot/image``.
+    ///   - slot: the slot that shows the image. Nil, the default, means the slot that ``WebImageContext/setImageOperationKey`` names, or
+    ///     ``ImageSlot/image`` if it names none.
     ///   - placeholder: shown until the image is there; nil clears the slot.
-    ///   - options: how the load behaves. With ``WebImageOptions/refreshCached`` it returns with the first image.
-    ///   - context: what the load uses in place of the defaults.
+    ///   - options: the behaviour of the load. With ``WebImageOptions/refreshCached`` it returns with the first image.
+    ///   - context: overrides of the manager's components and defaults.
     ///   - progress: called on the main thread while bytes arrive.
     ///   - setter: shows the image, if the view is not to do so; see
     ///     ``setImage(with:in:placeholder:options:context:progress:setter:completed:)``.
@@ -160,8 +160,8 @@ extension GObjectPointer {
     /// A Boolean value that determines whether images are decoded at the size of the view in pixels, and again when it grows; true by
     /// default. ``WebImageContext/thumbnailPixelSize`` of a load takes precedence.
     ///
-    /// Before a view has an allocated or requested size, images are decoded at full size unless it has a ``preferredPixelSize``, and are
-    /// decoded again once they have been drawn much smaller.
+    /// ``preferredPixelSize``, if set, replaces the size of the view. Without it, and before the view has an allocated or requested size,
+    /// images are decoded at full size, and decoded again once they have been drawn much smaller.
     @MainActor
     public var usesAutomaticThumbnailSize: Bool {
         get { ViewState.existing(gobjectPointer)?.usesAutomaticThumbnailSize ?? true }
@@ -169,7 +169,7 @@ extension GObjectPointer {
     }
 
     /// A Boolean value that indicates whether the view is highlighted: while the pointer is over it, while it is pressed or selected (its
-    /// own state flags `PRELIGHT`, `ACTIVE`, `SELECTED`), or while this is set to true. Setting it to false leaves it to the flags.
+    /// own state flags `PRELIGHT`, `ACTIVE`, `SELECTED`), or while this is set to true. After it is set to false, only the flags determine it.
     ///
     /// - Precondition: the object is a `GtkWidget`.
     @MainActor

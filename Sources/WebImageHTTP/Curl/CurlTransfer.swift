@@ -130,7 +130,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
 
     // MARK: To the sink
 
-    /// True if the sink was notified of the end while libcurl still reads a short rest to keep the connection.
+    /// True if the sink has been notified of the end, but libcurl still reads the short rest of the body to keep the connection.
     private(set) var isDetached = false
     /// The maximum byte count of such a rest, whether or not its length was announced.
     private static let longestRest: Int64 = 16 << 10
@@ -190,7 +190,7 @@ final class CurlTransfer: HTTPTransfer, @unchecked Sendable {
         finish(with: failure)
     }
 
-    /// Notifies the sink of the end, once: with an error of the loop, or the one found earlier.
+    /// Notifies the sink of the end, once: with the failure found earlier, or else with `error`, nil for success.
     func finish(with error: WebImageError?) {
         guard let sink else { return }
         self.sink = nil

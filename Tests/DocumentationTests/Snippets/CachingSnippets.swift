@@ -110,7 +110,7 @@ enum CachingSnippets {
         let disk = DiskCache(path: ImageCache.diskCachePath())
         for damaged in disk.verify(removingDamaged: true) { print(damaged.path, damaged.reason) }
         let cleanup = disk.removeExpiredData()
-        print("\(cleanup.expiredCount) had expired, \(cleanup.freedByteCount) bytes are free")
+        print("\(cleanup.expiredCount) expired entries removed, \(cleanup.freedByteCount) bytes freed")
         // end
     }
 }

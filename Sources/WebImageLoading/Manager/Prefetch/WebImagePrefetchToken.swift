@@ -16,7 +16,7 @@ public final class WebImagePrefetchToken: WebImageOperation {
     let context: WebImageContext?
     /// Calls the user's closures.
     let mailbox: CallbackMailbox
-    /// Retains the token while the list runs.
+    /// The prefetcher, which retains the token while the list runs.
     weak let prefetcher: WebImagePrefetcher?
     private let state: Lock<State>
 

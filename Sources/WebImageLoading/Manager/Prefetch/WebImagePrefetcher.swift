@@ -9,8 +9,9 @@ public final class WebImagePrefetcher: Sendable {
     public enum Target: Sendable, Hashable {
         /// The image is decoded and stored as the context says, by default in memory and on disk.
         case memory
-        /// The bytes are stored on disk. Only their header is parsed, to verify that they are an image; under a policy other than
-        /// ``SourcePolicy/trusted``, they are fully decoded for that.
+        /// The bytes are stored on disk. Only their header is parsed, to verify that they are an image. They are fully decoded under a
+        /// policy other than ``SourcePolicy/trusted``, with a cache serializer, and with a cache policy other than
+        /// ``CachePolicy/immutable``.
         case disk
     }
 
