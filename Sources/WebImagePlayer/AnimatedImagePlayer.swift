@@ -1,8 +1,9 @@
 /// Plays the frames of an animation.
 ///
 /// A player has no thread. A ``displayLink`` or calls of ``update(at:)`` drive it with the time, and ``animationFrameHandler``
-/// receives the frames to draw. Frames are decoded ahead on the library's threads. No frame is skipped for being late:
-/// the animation waits until it is decoded. Frames that cannot be decoded are skipped. All players of the same animation share its decoded frames.
+/// receives the frames to draw. Frames are decoded ahead on the library's threads. No frame is skipped for being late: the
+/// animation waits until it is decoded. Frames that cannot be decoded are skipped. All players of the same animation share its
+/// decoded frames.
 ///
 /// Use a player on one thread at a time, such as the user interface's; handlers are called on it. Releasing the player stops it.
 public final class AnimatedImagePlayer {
@@ -10,7 +11,8 @@ public final class AnimatedImagePlayer {
     package let provider: any AnimatedImageProvider
     /// The frame that is shown; nil before the first one.
     public private(set) var currentFrame: Image?
-    /// The index of the current frame. It advances when that frame's time is over, before the next frame is shown, and when a seek begins.
+    /// The index of the current frame. It advances when that frame's time is over, before the next frame is shown, and when a seek
+    /// begins.
     public var currentFrameIndex: Int { playback.index }
     /// The number of loops played.
     public var currentLoopCount: Int { playback.loopCount }

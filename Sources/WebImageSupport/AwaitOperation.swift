@@ -1,12 +1,12 @@
 private import CLinux
 
-/// Calls `start` with a completion, and returns what the completion is called with, exactly once.
+/// Calls `start` with a completion that must be called exactly once, and returns the value that it is called with.
 package func awaitCompletion<Value: Sendable>(
     isolation: isolated (any Actor)? = #isolation,
     _ start: (_ completion: @escaping @Sendable (Value) -> Void) -> Void
 ) async -> Value {
-    // The thread sanitizer does not see the order that the concurrency runtime guarantees if a continuation is resumed before it is
-    // awaited.
+    // If a continuation is resumed before it is awaited, only the concurrency runtime orders both, and the thread sanitizer does not
+    // see that.
     nonisolated(unsafe) let order = webimage_sanitizer_order()
     let value = await withCheckedContinuation { continuation in
         start {
@@ -18,7 +18,7 @@ package func awaitCompletion<Value: Sendable>(
     return value
 }
 
-/// Calls `start` with a completion, and returns when it is called, exactly once.
+/// Calls `start` with a completion that must be called exactly once, and returns after that call.
 package func awaitCompletion(
     isolation: isolated (any Actor)? = #isolation,
     _ start: (_ completion: @escaping @Sendable () -> Void) -> Void

@@ -163,7 +163,7 @@ extension ImageCache {
     }
 
     /// Replaces the extended data of the entry on disk; nil removes it. The image and its timestamps do not change. Does nothing if
-    /// there is no entry, and does not change an image in memory. Returns when the change is complete.
+    /// there is no entry, and does not change an image in memory. Returns after the change.
     public func setExtendedData(_ data: Data?, forKey key: String) async {
         await awaitCompletion { setExtendedData(data, forKey: key, completion: $0) }
     }

@@ -169,7 +169,8 @@ extension GObjectPointer {
     }
 
     /// A Boolean value that indicates whether the view is highlighted: while the pointer is over it, while it is pressed or selected (its
-    /// own state flags `PRELIGHT`, `ACTIVE`, `SELECTED`), or while this is set to true. After it is set to false, only the flags determine it.
+    /// own state flags `PRELIGHT`, `ACTIVE`, `SELECTED`), or while this is set to true. After it is set to false, only the flags determine
+    /// it.
     ///
     /// - Precondition: the object is a `GtkWidget`.
     @MainActor

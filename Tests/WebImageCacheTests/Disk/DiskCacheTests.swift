@@ -251,7 +251,7 @@ import Testing
         let cache = make()
         var model: [String: CachedImageData] = [:]
         var random = SeededGenerator(seed: 4)
-        for step in 0..<TestEffort.rounds(3000) {
+        for step in 0..<3000 {
             let key = "http://h/\(Int.random(in: 0..<20, using: &random)).png"
             let value = Data("\(step)".utf8)
             switch Int.random(in: 0..<12, using: &random) {
