@@ -1,17 +1,19 @@
 """Checks what docc does not.
 
-    check-documentation.py symbols FOLDER PAGE DIGEST [--update]
+    check-documentation.py symbols FOLDER PAGE DIGEST [--update] [FILE...]
     check-documentation.py prose FOLDER...
 
 `symbols` checks that every public declaration has a comment, that every public type has a place on the first page, and that the public
 declarations are those of the digest, a committed file, so that a change of the public interface is seen in the diff. --update writes it.
 A type's line names the protocols it conforms to. That says what implements their requirements, too: such members have lines only if they
-offer more, a setter or a default argument.
+offer more, a setter or a default argument. If FILEs are given, each name of the digest must occur in one of them, apart from cases of
+enumerations: what no guide, example or other module mentions need not be public.
 `prose` counts habits in comments that make readers stumble, and fails if there are more than a few.
 
 Prints what is wrong, and exits with 1 if anything is.
 """
 
+import collections
 import json
 import pathlib
 import re
@@ -31,6 +33,8 @@ HABITS = {
 
 # Nearly every type conforms to these.
 IMPLIED_PROTOCOLS = {"Copyable", "Escapable", "SendableMetatype"}
+
+TYPES = {f"swift.{kind}" for kind in ("struct", "class", "enum", "protocol", "typealias", "associatedtype")}
 
 
 class Library:
@@ -89,6 +93,22 @@ def implementation(symbol):
     return re.sub(r"^((?:static )?)let (.*)", r"\1var \2 { get }", declaration(symbol).removeprefix("convenience "))
 
 
+def words(text):
+    return set(re.findall(r"\w+", text))
+
+
+def check_mentions(library, paths):
+    """Yields a complaint for each public declaration with a word in its name, or a label, that none of the files has."""
+    mentioned = set().union(*(words(path.read_text()) for path in paths))
+    uses = collections.Counter(word for symbol in library.declarations for word in words(declaration(symbol)))
+    for symbol in library.declarations:
+        kind, name = symbol["kind"]["identifier"], symbol["pathComponents"][-1]
+        # A reader meets a type in the declarations that use it; a case, in the enumeration.
+        is_known = identifier(symbol) in library.witnesses or kind == "swift.enum.case" or kind in TYPES and uses[name] > 1
+        if not is_known and not words(name) - {"init", "subscript", "_"} <= mentioned:
+            yield f"{place(symbol)}: '{'.'.join(symbol['pathComponents'])}' is public, and no guide or example mentions it"
+
+
 def place(symbol):
     location = symbol["location"]
     path = re.sub(r"^file://", "", location["uri"])
@@ -112,7 +132,7 @@ def check_digest(lines, path, update):
         yield f"{path.name}: in the digest, and not public any more (Scripts/docs --update-digest): {line}"
 
 
-def check_symbols(folder, page, digest, update):
+def check_symbols(folder, page, digest, *guides, update):
     library = Library(folder)
     declarations = library.declarations
     linked = set(re.findall(r"^- ``([A-Za-z]+)``$", page.read_text(), re.MULTILINE))
@@ -128,6 +148,8 @@ def check_symbols(folder, page, digest, update):
         if name not in linked
     ]
     complaints += check_digest(library.digest(), digest, update)
+    if guides:
+        complaints += check_mentions(library, guides)
     return complaints, f"Documented: {len(declarations)} public declarations, {len(library.digest())} in the digest."
 
 
@@ -146,8 +168,8 @@ def check_prose(folders):
 def main():
     arguments = [argument for argument in sys.argv[1:] if argument != "--update"]
     paths = [pathlib.Path(argument) for argument in arguments[1:]]
-    if arguments[:1] == ["symbols"] and len(paths) == 3:
-        complaints, summary = check_symbols(*paths, "--update" in sys.argv)
+    if arguments[:1] == ["symbols"] and len(paths) >= 3:
+        complaints, summary = check_symbols(*paths, update="--update" in sys.argv)
     elif arguments[:1] == ["prose"] and paths:
         complaints, summary = check_prose(paths)
     else:

@@ -123,6 +123,25 @@ import Testing
         #expect(try await check("symbols", "graphs", "Page.md", "Digest.txt").status == 0)
     }
 
+    @Test func `A public member that no guide mentions is an error, unless it is a case or implements a requirement`()
+        async throws
+    {
+        try writeConformance(Self.conformances)
+        #expect(try await check("symbols", "graphs", "Page.md", "Digest.txt", "--update").status == 0)
+        try write("A `Loader` is `Loading`: `load` and `name`.\n", to: "Guide.md")
+        let run = try await check("symbols", "graphs", "Page.md", "Digest.txt", "Guide.md")
+        #expect(run.status == 1)
+        #expect(
+            run.errors == "/Loader.swift:7: 'Loading.limit' is public, and no guide or example mentions it\n"
+        )
+        try write("let limit = loader.limit\n", to: "Example.swift")
+        #expect(try await check("symbols", "graphs", "Page.md", "Digest.txt", "Guide.md", "Example.swift").status == 0)
+        try writeGraph([symbol("Kind.undefined", "case undefined", kind: "enum.case")], [])
+        try write("", to: "Page.md")
+        try write("Kind.undefined: case undefined\n", to: "Digest.txt")
+        #expect(try await check("symbols", "graphs", "Page.md", "Digest.txt", "Guide.md").status == 0)
+    }
+
     @Test func `A type's line names its protocols, and what implements a requirement and no more has no line`()
         async throws
     {

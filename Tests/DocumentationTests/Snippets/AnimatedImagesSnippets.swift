@@ -8,7 +8,7 @@ enum AnimatedImagesSnippets {
         player.animationFrameHandler = { _, frame in show(frame) }
         player.maxBufferSize = 20 << 20
         player.playbackRate = 1.5
-        player.startPlaying()
+        player.startPlaying()  // then call player.update(at: seconds) for every frame of the display
         // end
     }
 

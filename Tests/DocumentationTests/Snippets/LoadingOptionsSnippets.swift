@@ -84,7 +84,12 @@ enum LoadingOptionsSnippets {
 
     static func retries() {
         // snippet: retry policy
-        WebImageDownloader.shared.config.retryPolicy = DownloadRetryPolicy()
+        var policy = DownloadRetryPolicy()
+        policy.maximumRetryCount = 4
+        policy.baseDelay = 1
+        policy.maximumDelay = 60
+        policy.retryableStatusCodes.remove(500)
+        WebImageDownloader.shared.config.retryPolicy = policy
         // end
     }
 

@@ -57,6 +57,7 @@ enum ObservingSnippets {
         print("\(downloads.running) run, \(downloads.waiting) wait, \(downloads.receivedByteCount) bytes so far")
         let disk = ImageCache.shared.diskStatistics
         print("\(disk.hitCount) hits, \(disk.missCount) misses, \(disk.evictedCount) evicted")
+        print("\(disk.storeCount) files written, \(disk.amendCount) times only an entry's metadata")
         // end
     }
 }

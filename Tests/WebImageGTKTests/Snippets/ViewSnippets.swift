@@ -22,6 +22,18 @@ private func oneCall(picture: OpaquePointer, url: URL) {
 }
 
 @MainActor
+private func ownTransition(picture: OpaquePointer) {
+    // snippet: views-transition
+    picture.imageTransition = WebImageTransition(duration: 0.3) { moment in
+        moment.drawOld()
+        gtk_snapshot_push_opacity(moment.snapshot, moment.progress)
+        moment.drawNew()
+        gtk_snapshot_pop(moment.snapshot)
+    }
+    // end
+}
+
+@MainActor
 private func waiting(picture: OpaquePointer, url: URL) async throws {
     // snippet: views-awaiting
     let result = try await picture.setImage(awaiting: url)
