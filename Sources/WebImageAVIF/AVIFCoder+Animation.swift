@@ -4,7 +4,7 @@ public import WebImageCodecs
 extension AVIFCoder: AnimatedImageCoder {
     /// Opens a sequence. A file without a loop count plays infinitely.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     public func animation(
         of data: Data,
         options: ImageDecodeOptions
@@ -27,7 +27,7 @@ final class AVIFAnimation: MeasuredAnimation {
     // libavif requires the bytes to stay at one address.
     private let bytes: PixelStorage
     let frameMemoryNeed: FrameMemoryNeed?
-    /// The decoder; nil after it has failed. Held while a frame is decoded.
+    /// The decoder; nil after it has failed or was released. The lock is held while a frame is decoded.
     private let file: Lock<AVIFFile?>
 
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``,

@@ -20,7 +20,7 @@ public struct AVIFCoder: ImageCoder {
 
     /// Reads the properties from the boxes.
     ///
-    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
         try data.withBytes { (bytes) throws(WebImageError) in
             let file = try AVIFFile(bytes, limits: limits)

@@ -138,7 +138,7 @@ final class AVIFFile {
         try limits.check(decodedByteCount: frameByteCount)
     }
 
-    /// Decodes a frame, and the frames between the last one, or the nearest key frame, and it.
+    /// Decodes a frame, after the frames before it: from the last decoded frame on, or from the nearest key frame.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     func decode(_ index: Int) throws(WebImageError) {
@@ -175,7 +175,7 @@ final class AVIFFile {
         try open(bytes, decoder)
         let image = decoder.pointee.image.pointee
         try limits.check(width: Int(image.width), height: Int(image.height))
-        // The boxes may state a smaller size than the codec is then given.
+        // The size in the boxes may be smaller than that of the coded image.
         guard limits.maximumPixelCount < 16_383 * 16_383 || limits.maximumSideLength < 16_383 else { return }
         decoder.pointee.imageSizeLimit = UInt32(min(max(limits.maximumPixelCount, 1), Int(largestPixelCount)))
         decoder.pointee.imageDimensionLimit = UInt32(min(max(limits.maximumSideLength, 1), Int(largestSide)))

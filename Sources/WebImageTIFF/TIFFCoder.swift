@@ -5,9 +5,9 @@ public import WebImageCodecs
 ///
 /// Decodes the first page of classic TIFF and BigTIFF; ``WebImage/ImageProperties/pageCount`` is the number of pages. Supported: strips and tiles,
 /// interleaved or planar; grey, RGB, CMYK and palettes of 1 to 16 bits, 32-bit integers, floating point of 16, 32 and 64 bits (0 is black, 1 white),
-/// YCbCr, CIE L\*a\*b\* and LogLuv; every compression of the installed libtiff, including JPEG but not JBIG; straight and premultiplied alpha;
-/// orientation and ICC profiles. Rows are decoded on demand, so a thumbnail needs little memory: that of a row for strips, of a row of tiles for
-/// tiles.
+/// YCbCr, CIE L\*a\*b\* and LogLuv; the common compressions as far as the installed libtiff has them, including JPEG but not JBIG; straight and
+/// premultiplied alpha; orientation and ICC profiles. Rows are decoded on demand, so a thumbnail needs little memory: a row of a strip, or a row of
+/// tiles; YCbCr without JPEG compression and old-style JPEG need a whole strip or row of tiles, twice.
 ///
 /// More than 8 bits are rounded to 8, unless ``WebImage/ImageDecodeOptions/decodeToHDR`` keeps them. Floating-point and LogLuv images with values
 /// above white (by a tenth: filters also overshoot) are of high dynamic range and are tone-mapped. The header does not state this, so these images
@@ -21,9 +21,11 @@ public struct TIFFCoder: ImageCoder {
     /// Returns whether the data starts like a TIFF.
     public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .tiff }
 
-    /// Reads the properties from the first directory. Cost: reads that, and goes through all others.
+    /// Reads the properties from the first directory, and counts the directories. ``WebImage/ImageProperties/isHighDynamicRange`` is false: only
+    /// decoding finds out.
     ///
-    /// - Throws: ``WebImage/WebImageError/Code/badImageData``, ``WebImage/WebImageError/Code/limitExceeded``.
+    /// - Throws: ``WebImage/WebImageError/Code/badImageData``, ``WebImage/WebImageError/Code/limitExceeded``,
+    ///   ``WebImage/WebImageError/Code/unsupportedFormat`` for an unsupported compression, ``WebImage/WebImageError/Code/outOfMemory``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
         try data.withBytes { (bytes) throws(WebImageError) in
             let file = try TIFFFile(bytes, limits: limits)
@@ -37,7 +39,8 @@ public struct TIFFCoder: ImageCoder {
     /// Decodes the first page.
     ///
     /// - Throws: ``WebImage/WebImageError/Code/badImageData``, ``WebImage/WebImageError/Code/limitExceeded``,
-    ///   ``WebImage/WebImageError/Code/outOfMemory``.
+    ///   ``WebImage/WebImageError/Code/outOfMemory``, ``WebImage/WebImageError/Code/unsupportedFormat`` for an unsupported compression,
+    ///   ``WebImage/WebImageError/Code/decodeTimedOut``.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         try data.withBytes { (bytes) throws(WebImageError) in
             let file = try TIFFFile(bytes, limits: options.limits)
@@ -76,10 +79,10 @@ public struct TIFFCoder: ImageCoder {
         return properties
     }
 
-    /// The smallest value that counts as brighter than white; filters and rounding exceed white slightly.
+    /// Values above this count as brighter than white; filters and rounding exceed white slightly.
     private static let leastHighlight: Float = 1.1
 
-    /// Returns whether any floating-point sample is above white. Reads samples until one is.
+    /// Returns whether a visible floating-point pixel is brighter than ``leastHighlight``; false for CMYK. Reads rows until one is found.
     private static func isBrighterThanWhite(
         _ file: TIFFFile,
         _ pixels: TIFFPixels,

@@ -3,9 +3,9 @@ import WebImage
 
 /// `webimage prefetch`: loads a list into the cache.
 ///
-/// It loads as `get` does and does not use ``WebImagePrefetcher``, which reports only how many URLs are finished and how many have no
-/// image. This command prints more for each URL, and sums it up: the key, source, format, size, age, bytes, error and progress. The
-/// order and the concurrency are those of a prefetcher.
+/// It loads as `get` does, in the order of the list, `--max-concurrent` at a time. It does not use ``WebImagePrefetcher``, which
+/// reports only how many URLs are finished and how many have no image. With `--json`, the command prints a line for each URL: key,
+/// source, format, size, age, bytes or error; otherwise progress, errors and a summary.
 enum PrefetchCommand: Command {
     static let name = "prefetch"
     static let usage = "[options] [FILE|URL|-]…"

@@ -8,9 +8,12 @@ extension DiskCache {
     /// Moves a cache directory, for example to a new location of the program's caches.
     ///
     /// If there is no directory at the destination (a plain file there is removed), the source is renamed, and missing parents are
-    /// created. Otherwise, its entries are moved into the destination, except those that exist there, and the source is removed
-    /// with its remaining files (except the destination, if that is inside it). Has no effect if both are the same, if the source
-    /// is not a directory, or if either path ends in a symbolic link; links in the source are removed and not followed.
+    /// created. Otherwise, its files and those of its subdirectories are moved into the destination, except those that exist there,
+    /// and the source is removed, unless it contains the destination or a file that could not be moved. Has no effect if both are
+    /// the same, if the source is not a directory, or if either path ends in a symbolic link; links in the source are not followed.
+    /// Blocks; errors are ignored.
+    ///
+    /// - Parameter writesTag: true, the default, to write `CACHEDIR.TAG` into the destination.
     public static func moveDirectory(from source: String, to destination: String, writesTag: Bool = true) {
         let source = CacheDirectory.absolute(source)
         let destination = CacheDirectory.absolute(destination)
@@ -45,7 +48,8 @@ extension DiskCache {
     }
 
     /// Moves all files in `source` and its subdirectories, except temporary ones, to `destination`, flat, without overwriting; then
-    /// removes the rest. Between file systems, files are copied. A destination inside the source stays.
+    /// removes the rest, except files that could not be moved. Between file systems, files are copied. A destination inside the
+    /// source stays.
     private static func merge(_ source: DirectoryHandle, into destination: DirectoryHandle, level: Int = 0) {
         var directories: [String] = []
         let scan = DirectoryScan(path: source.path, directory: source)

@@ -6,10 +6,11 @@ extension DiskCache {
     /// The number of seconds within which a second read does not set the access time again.
     static let accessGranularity: Double = 1
 
-    /// Returns the bytes stored under `key`; nil if there are none. Sets the entry's access time.
+    /// Returns the bytes stored under `key`; nil if there are none, or if they are damaged, and then removed. Sets the entry's
+    /// access time. Blocks; a read error is in ``lastError``.
     public func data(forKey key: String) -> Data? { read(key)?.data }
 
-    /// Returns the bytes stored under `key` with extended data and validators; nil if there are none. Sets the entry's access time.
+    /// Returns the bytes stored under `key` with extended data and validators; nil as for ``data(forKey:)``. Sets the access time.
     /// Cost: one open, one read, a checksum over the bytes.
     public func entry(forKey key: String) -> CachedImageData? { read(key)?.content }
 

@@ -56,7 +56,7 @@ struct ResponseLines: Sendable {
         return Data(output)
     }
 
-    /// True if the response can be revalidated, or if it has a record with its freshness lifetime.
+    /// True if the response has a validator, or a record, from which its freshness lifetime is computed.
     var mayChange: Bool {
         !recordLines.isEmpty
             || lines.contains { Self.isLine($0, of: Name.etag) || Self.isLine($0, of: Name.lastModified) }

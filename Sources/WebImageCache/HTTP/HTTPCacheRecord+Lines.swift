@@ -1,5 +1,6 @@
 extension HTTPCacheRecord {
-    /// The maximum number of bytes of a record's lines; longer ones were not written by this library.
+    /// The maximum number of bytes of a record's lines that are parsed. ``ResponseLines/longestRecord``, half of it, limits what is
+    /// written.
     package static let encodedByteCount = 64 << 10
 
     /// The names of lines that are not header fields of the response. ``HTTPHeaders/kept`` contains no such names.
@@ -13,7 +14,8 @@ extension HTTPCacheRecord {
         static let selecting = "x-http-selecting"
     }
 
-    /// Appends the record as lines `name: value`, names in lower case, each terminated by a line feed; fields keep their names.
+    /// Appends the record as lines `name: value` with names in lower case, each terminated by a line feed. Selecting fields keep
+    /// their case.
     func appendLines(to output: inout [UInt8]) {
         func append(_ name: String, _ value: String) {
             output.append(contentsOf: name.utf8)
@@ -36,8 +38,8 @@ extension HTTPCacheRecord {
         }
     }
 
-    /// Parses the lines of ``appendLines(to:)``, without their line feeds; nil if a line is invalid, missing or duplicate. Lines of
-    /// later versions are ignored.
+    /// Parses the lines of ``appendLines(to:)``, without their line feeds; nil if they are too long, a line is invalid, or the
+    /// status or a time is missing or duplicate. Header fields may repeat. Reserved names of later versions are ignored.
     init?(lines: [String]) {
         guard lines.reduce(0, { $0 + $1.utf8.count + 1 }) <= Self.encodedByteCount else { return nil }
         var numbers: [String: Double] = [:]

@@ -1,11 +1,11 @@
 extension ImageCache {
-    /// The total size of all entries' files in bytes. Synchronous; does not count pending writes.
+    /// The total size of all entries' files in bytes. Synchronous: walks through the directory. Does not count pending writes.
     public var totalDiskSize: Int { diskCache.usage().size }
 
-    /// The number of entries on disk. Synchronous; does not count pending writes.
+    /// The number of entries on disk. Synchronous: walks through the directory. Does not count pending writes.
     public var totalDiskCount: Int { diskCache.usage().count }
 
-    /// Returns the number of entries on disk and the total size of their files in bytes.
+    /// Returns the number of entries on disk and the total size of their files in bytes; does not count pending writes.
     public func calculateSize() async -> (count: Int, size: Int) {
         await onDiskQueue { $0.diskCache.usage() }
     }
@@ -43,7 +43,7 @@ extension ImageCache {
     /// Prepares for the end of the program (see ``WebImageLifecycle`` for all caches at once): waits until all pending writes are
     /// done, then removes expired entries if ``ImageCacheConfig/shouldRemoveExpiredDataWhenTerminate`` is true. Synchronous.
     ///
-    /// - Parameter seconds: the time limit (except for a system call that hangs).
+    /// - Parameter seconds: the time limit in seconds (except for a system call that hangs); 2 by default.
     /// - Returns: true if everything was done in time.
     @discardableResult
     public func prepareForExit(within seconds: Double = 2) -> Bool {
@@ -60,7 +60,7 @@ extension ImageCache {
 
     /// Notifies the cache of a memory shortage: removes all images from memory, but remembers images that are still in use if
     /// ``ImageCacheConfig/shouldUseWeakMemoryCache`` is true. A ``MemoryCache`` monitors the system's memory pressure itself; call
-    /// this if another source reports a shortage.
+    /// this if another source reports a shortage. Synchronous.
     public func didReceiveMemoryWarning() { upkeep.didReceiveMemoryWarning() }
 
     /// The counts of the disk level since the cache was created; all zero for a disk cache of another class.

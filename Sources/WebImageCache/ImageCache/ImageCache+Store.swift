@@ -187,8 +187,8 @@ extension ImageCache {
     }
 
     /// Returns the ThumbHash of an entry on disk, about 25 bytes that describe the image, for a placeholder while it is decoded;
-    /// nil if there is no entry or no hash. Loads create it for every original that they store. Reads only the end of the file (if
-    /// the disk level is a ``DiskCache``), and does not count as an access.
+    /// nil if there is no entry or no hash. Loads create it for every original that they decode and store. Reads only the end of
+    /// the file (if the disk level is a ``DiskCache``), and does not count as an access.
     public func thumbHash(forKey key: String) async -> ThumbHash? {
         await onDiskQueue { $0.readDetails(forKey: key).found?.thumbHash }
     }

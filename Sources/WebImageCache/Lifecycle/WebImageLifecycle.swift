@@ -1,8 +1,8 @@
 import CLinux
 public import Glibc
 
-/// Notifies all ``ImageCache`` objects of the program of lifecycle events. These methods are not called automatically, unless one
-/// of the handlers is installed.
+/// Notifies all ``ImageCache`` objects of the program of lifecycle events. The library does not call these methods by itself; the
+/// handlers, once installed, call only ``willTerminate(within:)``.
 public enum WebImageLifecycle {
     /// Flushes pending writes of all caches when the program is about to end, then removes expired entries in those whose
     /// configuration enables it. Blocks the thread.
@@ -10,7 +10,7 @@ public enum WebImageLifecycle {
     /// Writes that are not done in time are lost, but no entry is torn: an entry is complete or missing. Idempotent: only the first
     /// call has an effect; others wait for it, within their time limit.
     ///
-    /// - Parameter seconds: the time limit for all caches together (except for a system call that hangs); 2 by default.
+    /// - Parameter seconds: the time limit in seconds for all caches together (except for a system call that hangs); 2 by default.
     /// - Returns: true if everything was done in time.
     @discardableResult
     public static func willTerminate(within seconds: Double = 2) -> Bool {
@@ -23,8 +23,8 @@ public enum WebImageLifecycle {
     }
 
     /// Calls ``willTerminate(within:)`` when the program ends by `exit` or by returning from its main function. For simple
-    /// programs; a program with a main loop should call it where that loop ends. Installed once; a later call changes the time
-    /// limit.
+    /// programs; a program with a main loop should call ``willTerminate(within:)`` where that loop ends. Installed once; a later
+    /// call changes the time limit.
     ///
     /// - Parameter seconds: the time limit; 2 by default.
     public static func installExitHandler(within seconds: Double = 2) {

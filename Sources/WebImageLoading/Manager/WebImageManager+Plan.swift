@@ -152,7 +152,7 @@ extension WebImageManager {
     /// needed.
     func resolve(_ url: URL?, _ options: WebImageOptions, _ context: WebImageContext?) -> ResolvedLoad {
         var load = processed(url, options, context)
-        // The only place where a policy changes a load. Its decoding limits are applied with the decode options.
+        // The options that a policy forbids. Its decoding limits are applied with the decode options.
         if !policy.isTrusted { load.options.subtract([.handleCookies, .allowInvalidSSLCertificates]) }
         return load
     }
