@@ -85,7 +85,7 @@ struct AnimationCanvas {
     /// Returns a copy of the canvas at the given size, without alpha if it is opaque.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
-    func picture(
+    func makeBitmap(
         width: Int,
         height: Int,
         isOpaque: Bool,

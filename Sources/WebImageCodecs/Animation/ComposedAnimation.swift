@@ -81,7 +81,7 @@ package final class ComposedAnimation: StepwiseAnimation {
             throw WebImageError(.badImageData, "frame index \(index) is out of range (frame count \(frameCount))")
         }
         let pixels = try painter.withLock { (painter) throws(WebImageError) in
-            try picture(of: index, by: &painter, while: goesOn)
+            try makeBitmap(of: index, by: &painter, while: goesOn)
         }
         guard let pixels else { return nil }
         let isHighBitDepth = options.pixelFormat == .rgbaHalfPremultiplied
@@ -93,7 +93,7 @@ package final class ComposedAnimation: StepwiseAnimation {
         )
     }
 
-    private func picture(
+    private func makeBitmap(
         of index: Int,
         by painter: inout FrameCompositor,
         while goesOn: () -> Bool
@@ -102,7 +102,7 @@ package final class ComposedAnimation: StepwiseAnimation {
         while try !painter.step(to: index, decode: decode) {
             guard goesOn() else { return nil }
         }
-        return try painter.picture(
+        return try painter.makeBitmap(
             of: index,
             width: plan.width,
             height: plan.height,

@@ -105,7 +105,7 @@ struct FrameCompositor {
     /// Returns a copy of the canvas; nil when it does not show the frame.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
-    func picture(
+    func makeBitmap(
         of index: Int,
         width: Int,
         height: Int,
@@ -113,7 +113,7 @@ struct FrameCompositor {
         quality: ImageDecodeOptions.ScalingQuality
     ) throws(WebImageError) -> Bitmap? {
         guard let canvas, current == index else { return nil }
-        return try canvas.picture(width: width, height: height, isOpaque: isOpaque, quality: quality)
+        return try canvas.makeBitmap(width: width, height: height, isOpaque: isOpaque, quality: quality)
     }
 
     /// Caches the canvas if later frames depend on it.

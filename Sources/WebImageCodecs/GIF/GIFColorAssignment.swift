@@ -32,12 +32,12 @@ struct GIFColorAssignment {
     /// - Parameters:
     ///   - pixels: the changed pixels; unchanged ones are transparent.
     ///   - isComplete: all pixels have changed.
-    ///   - picture: all pixels of the same rectangle, if they are opaque; they are written instead if that keeps the colours exact.
+    ///   - image: all pixels of the same rectangle, if they are opaque; they are written instead if that keeps the colours exact.
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     mutating func assign(
         _ pixels: Bitmap,
         isComplete: Bool,
-        picture: Bitmap?,
+        image: Bitmap?,
         to numbers: UnsafeMutablePointer<UInt8>
     ) throws(WebImageError) -> Choice {
         if let choice = assignShared(pixels, isComplete: isComplete, to: numbers) { return choice }
@@ -47,8 +47,8 @@ struct GIFColorAssignment {
             _ = own.map(pixels, clear: clear, to: numbers)
             return choice(clear: isComplete ? nil : clear)
         }
-        if let picture, !isComplete, own.collect(picture, limit: limit) {
-            _ = own.map(picture, clear: 0, to: numbers)
+        if let image, !isComplete, own.collect(image, limit: limit) {
+            _ = own.map(image, clear: 0, to: numbers)
             return choice(clear: nil)
         }
         if quantizer == nil { quantizer = try GIFQuantizer() }

@@ -76,7 +76,7 @@ final class GIFEncoder {
         let choice = try colors.assign(
             changes.pixels,
             isComplete: changes.count == area.width * area.height,
-            picture: frame.isOpaque ? frame.pixels.part(area) : nil,
+            image: frame.isOpaque ? frame.pixels.part(area) : nil,
             to: numbers.bytes
         )
         var (palette, bits) = (choice.palette, choice.bits)

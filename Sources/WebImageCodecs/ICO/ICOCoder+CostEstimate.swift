@@ -17,8 +17,8 @@ extension ICOCoder {
             let entry = isFullSize ? largest : directory.smallest(atLeast: plan.width, by: plan.height)
             try options.limits.check(width: entry.width, height: entry.height)
             if entry.isPNG {
-                let picture = UnsafeRawBufferPointer(rebasing: bytes[entry.range])
-                let header = try PNGHeader(picture, limits: options.limits)
+                let encoded = UnsafeRawBufferPointer(rebasing: bytes[entry.range])
+                let header = try PNGHeader(encoded, limits: options.limits)
                 return PNGCoder.memoryNeed(
                     header,
                     isHighBitDepth: false,

@@ -58,9 +58,9 @@ public struct ICOCoder: ImageCoder {
         _ limits: ImageLimits
     ) throws(WebImageError) -> any ScanlineSource {
         try limits.check(width: entry.width, height: entry.height)
-        let picture = UnsafeRawBufferPointer(rebasing: bytes[entry.range])
-        guard entry.isPNG else { return try ICORowReader(picture, limits: limits) }
-        return try PNGRowReader(Data(picture), header: try PNGHeader(picture, limits: limits), limits: limits)
+        let encoded = UnsafeRawBufferPointer(rebasing: bytes[entry.range])
+        guard entry.isPNG else { return try ICORowReader(encoded, limits: limits) }
+        return try PNGRowReader(Data(encoded), header: try PNGHeader(encoded, limits: limits), limits: limits)
     }
 
     private static func properties(

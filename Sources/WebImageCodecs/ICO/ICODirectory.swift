@@ -22,11 +22,11 @@ struct ICODirectory: Sendable {
         for index in 0..<count {
             let place = 6 + 16 * index
             guard let length = reader.littleEndian32(place + 8), let offset = reader.littleEndian32(place + 12),
-                let picture = reader.slice(Int(offset), Int(length))
+                let encoded = reader.slice(Int(offset), Int(length))
             else { throw WebImageError(.badImageData, "the icon is damaged: an image is outside the file") }
             // A bitmap's header determines its length; directories often state too little.
-            let isPNG = ImageFormat(detecting: picture) == .png
-            let whole = isPNG ? picture : UnsafeRawBufferPointer(rebasing: bytes[Int(offset)...])
+            let isPNG = ImageFormat(detecting: encoded) == .png
+            let whole = isPNG ? encoded : UnsafeRawBufferPointer(rebasing: bytes[Int(offset)...])
             if let entry = Self.entry(whole, at: Int(offset)) { entries.append(entry) }
         }
         guard !entries.isEmpty else { throw WebImageError(.badImageData, "the icon has no readable image") }

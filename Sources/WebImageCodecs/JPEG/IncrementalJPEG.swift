@@ -17,7 +17,7 @@ final class IncrementalJPEG: IncrementalImage {
         var scans: JPEGScanCounter?
         let scanLimit: Int
         /// Nil until rows can be read; for an image of several scans, until the last one is complete.
-        var picture: RowBuffer?
+        var buffer: RowBuffer?
         var isDone = false
     }
 
@@ -118,22 +118,22 @@ final class IncrementalJPEG: IncrementalImage {
         if decoder.hasScans {
             work.isDone = try decoder.absorb()
             if work.isDone {
-                let picture = try decoder.makeImage()
-                try decoder.readLastPass(into: picture)
-                work.picture = picture
+                let buffer = try decoder.makeImage()
+                try decoder.readLastPass(into: buffer)
+                work.buffer = buffer
             }
         } else {
-            if work.picture == nil { work.picture = try decoder.makeImage() }
-            guard let picture = work.picture else { return }
-            work.isDone = try decoder.readAvailable(into: picture)
+            if work.buffer == nil { work.buffer = try decoder.makeImage() }
+            guard let buffer = work.buffer else { return }
+            work.isDone = try decoder.readAvailable(into: buffer)
         }
     }
 
     func preview(maximumPixelCount: Int) throws(WebImageError) -> Image? {
         guard let properties, let work else { return nil }
-        if let picture = work.picture {
-            guard picture.rowCount > 0 else { return nil }
-            return try preview(of: picture, properties, work.plan, maximumPixelCount)
+        if let buffer = work.buffer {
+            guard buffer.rowCount > 0 else { return nil }
+            return try preview(of: buffer, properties, work.plan, maximumPixelCount)
         }
         guard let pass = try work.decoder.beginPass() else { return nil }
         do throws(WebImageError) {
@@ -162,9 +162,9 @@ final class IncrementalJPEG: IncrementalImage {
     }
 
     func image() throws(WebImageError) -> Image {
-        guard let properties, let work, let picture = work.picture else {
+        guard let properties, let work, let buffer = work.buffer else {
             throw WebImageError(.badImageData, "the JPEG ends before its image data")
         }
-        return try picture.image(properties: properties, plan: work.plan, options: options)
+        return try buffer.image(properties: properties, plan: work.plan, options: options)
     }
 }

@@ -102,14 +102,14 @@ final class IncrementalJPEGDecoder {
     }
 
     /// Decodes the available rows; returns true when all are decoded.
-    func readAvailable(into picture: RowBuffer) throws(WebImageError) -> Bool {
-        let first = picture.rowCount
+    func readAvailable(into buffer: RowBuffer) throws(WebImageError) -> Bool {
+        let first = buffer.rowCount
         var count = UInt32(clamping: first)
-        let base = picture.address(of: 0)
-        let status = webimage_jpeg_decoder_read_available(decoder, base, picture.bytesPerRow, &count)
+        let base = buffer.address(of: 0)
+        let status = webimage_jpeg_decoder_read_available(decoder, base, buffer.bytesPerRow, &count)
         let isDone = try isDone(status)
-        picture.rowCount = Int(count)
-        invert(picture, rows: first..<Int(count))
+        buffer.rowCount = Int(count)
+        invert(buffer, rows: first..<Int(count))
         return isDone
     }
 
@@ -119,12 +119,12 @@ final class IncrementalJPEGDecoder {
     }
 
     /// Decodes the image from all scans.
-    func readLastPass(into picture: RowBuffer) throws(WebImageError) {
+    func readLastPass(into buffer: RowBuffer) throws(WebImageError) {
         try check(webimage_jpeg_decoder_begin_pass(decoder, scanCount, true))
-        let base = picture.address(of: 0)
-        try check(webimage_jpeg_decoder_read_pass(decoder, UInt32(height), base, picture.bytesPerRow))
-        picture.rowCount = height
-        invert(picture, rows: 0..<height)
+        let base = buffer.address(of: 0)
+        try check(webimage_jpeg_decoder_read_pass(decoder, UInt32(height), base, buffer.bytesPerRow))
+        buffer.rowCount = height
+        invert(buffer, rows: 0..<height)
     }
 
     private func check(_ status: webimage_jpeg_status) throws(WebImageError) {
@@ -132,9 +132,9 @@ final class IncrementalJPEGDecoder {
     }
 
     /// CMYK in JPEG has been stored inverted since Photoshop, with or without a marker of the program.
-    private func invert(_ picture: RowBuffer, rows: Range<Int>) {
+    private func invert(_ buffer: RowBuffer, rows: Range<Int>) {
         guard layout == .cmyk8 else { return }
-        for row in rows { cpixels_invert(picture.address(of: row), width * 4) }
+        for row in rows { cpixels_invert(buffer.address(of: row), width * 4) }
     }
 
     /// Starts decoding the image from the complete scans; returns nil when there is none.

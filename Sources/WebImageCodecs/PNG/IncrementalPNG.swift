@@ -12,7 +12,7 @@ final class IncrementalPNG: IncrementalImage {
         /// Nil until the size of the decode is certain.
         var plan: DecodePlan?
         let reader: PNGRowReader
-        let picture: RowBuffer
+        let buffer: RowBuffer
         var isDone = false
     }
 
@@ -31,7 +31,7 @@ final class IncrementalPNG: IncrementalImage {
         }
         guard var work else { return false }
         if !work.isDone {
-            switch try work.reader.readAvailable(data, isWhole: isFinished, into: work.picture) {
+            switch try work.reader.readAvailable(data, isWhole: isFinished, into: work.buffer) {
             case .waits: break
             case .isComplete: work.isDone = true
             case .isStarved: return false
@@ -72,19 +72,19 @@ final class IncrementalPNG: IncrementalImage {
         properties = properties(header, data, reader)
         let kept = RowBuffer.byteCount(width: reader.width, height: reader.height, layout: reader.layout)
         guard kept <= options.limits.maximumDecodedByteCount else { return nil }
-        let picture = try RowBuffer(
+        let buffer = try RowBuffer(
             width: reader.width,
             height: reader.height,
             layout: reader.layout,
             colorProfile: reader.colorProfile
         )
-        return Work(plan: plan, reader: reader, picture: picture)
+        return Work(plan: plan, reader: reader, buffer: buffer)
     }
 
     func preview(maximumPixelCount: Int) throws(WebImageError) -> Image? {
-        guard let properties, let work, let plan = work.plan, work.picture.rowCount > 0 else { return nil }
+        guard let properties, let work, let plan = work.plan, work.buffer.rowCount > 0 else { return nil }
         return try ImageAssembler.makePreview(
-            of: work.picture,
+            of: work.buffer,
             properties: properties,
             plan: plan,
             options: options,
@@ -96,7 +96,7 @@ final class IncrementalPNG: IncrementalImage {
         guard let properties, let work, let plan = work.plan else {
             throw WebImageError(.badImageData, "PNG: the data ends too early")
         }
-        return try work.picture.image(properties: properties, plan: plan, options: options)
+        return try work.buffer.image(properties: properties, plan: plan, options: options)
     }
 }
 

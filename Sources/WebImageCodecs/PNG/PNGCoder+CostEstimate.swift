@@ -79,10 +79,10 @@ extension DecodeMemoryNeed {
         var copies = isHighBitDepth ? 1 : 0
         if plan.orientation != .up { copies += 1 }
         if !isSameSize { copies += 1 }
-        let picture = AssemblyNeed.bitmap(plan, bytesPerPixel: 4)
+        let bitmap = AssemblyNeed.bitmap(plan, bytesPerPixel: 4)
         return DecodeMemoryNeed(
             outputByteCount: output,
-            workingByteCount: canvas + decoder + assembly.rowByteCount + copies * picture
+            workingByteCount: canvas + decoder + assembly.rowByteCount + copies * bitmap
         )
     }
 }

@@ -175,7 +175,7 @@ final class PNGRowReader: ScanlineSource {
     /// - Parameters:
     ///   - data: all bytes so far.
     ///   - isWhole: the bytes are complete.
-    func readAvailable(_ data: Data, isWhole: Bool, into picture: RowBuffer) throws(WebImageError) -> Progress {
+    func readAvailable(_ data: Data, isWhole: Bool, into buffer: RowBuffer) throws(WebImageError) -> Progress {
         self.data = Data()
         var rows: UInt32 = 0
         var isComplete = false
@@ -185,8 +185,8 @@ final class PNGRowReader: ScanlineSource {
                 bytes.baseAddress,
                 bytes.count,
                 isWhole,
-                picture.base,
-                picture.bytesPerRow,
+                buffer.base,
+                buffer.bytesPerRow,
                 &rows,
                 &isComplete
             )
@@ -195,7 +195,7 @@ final class PNGRowReader: ScanlineSource {
             if webimage_png_is_starved(reader) { return .isStarved }
             throw Self.error(of: reader)
         }
-        picture.rowCount = Int(rows)
+        buffer.rowCount = Int(rows)
         return isComplete ? .isComplete : .waits
     }
 }

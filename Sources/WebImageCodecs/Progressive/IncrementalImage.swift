@@ -35,7 +35,7 @@ extension IncrementalImage {
 package final class IncrementalImageDecoder: ProgressiveImageDecoder {
     private struct State {
         /// Nil when the image has to be complete, after an error, and after the end.
-        var picture: (any IncrementalImage)?
+        var incremental: (any IncrementalImage)?
         var properties: ImageProperties?
         /// Nil without a time limit.
         var watch: DecodeStopwatch?
@@ -51,15 +51,15 @@ package final class IncrementalImageDecoder: ProgressiveImageDecoder {
     private let state: Lock<State>
 
     /// - Parameter coder: decodes the complete data if the image cannot be decoded in parts.
-    package init(_ picture: sending any IncrementalImage, coder: any ImageCoder, options: ImageDecodeOptions) {
+    package init(_ incremental: sending any IncrementalImage, coder: any ImageCoder, options: ImageDecodeOptions) {
         self.coder = coder
         self.options = options
-        state = Lock(State(picture: picture, watch: DecodeStopwatch(options.limits)))
+        state = Lock(State(incremental: incremental, watch: DecodeStopwatch(options.limits)))
     }
 
     package var properties: ImageProperties? { state.withLock { $0.properties } }
 
-    package var missingPartPreviewCost: Double { state.withLock { $0.picture?.missingPartPreviewCost ?? 0 } }
+    package var missingPartPreviewCost: Double { state.withLock { $0.incremental?.missingPartPreviewCost ?? 0 } }
 
     package func update(_ data: Data, isFinished: Bool) throws(WebImageError) {
         try state.withLock { (state) throws(WebImageError) in
@@ -76,7 +76,7 @@ package final class IncrementalImageDecoder: ProgressiveImageDecoder {
                 state.isFinished = isFinished
             } catch {
                 state.error = error
-                state.picture = nil
+                state.incremental = nil
                 throw error
             }
         }
@@ -90,17 +90,17 @@ package final class IncrementalImageDecoder: ProgressiveImageDecoder {
         guard var watch = state.watch else { return try body(&state) }
         defer { state.watch = watch }
         return try watch.measure { (deadline) throws(WebImageError) in
-            state.picture?.limit(to: deadline)
+            state.incremental?.limit(to: deadline)
             return try body(&state)
         }
     }
 
     private func advance(_ state: inout State, _ data: Data, isFinished: Bool) throws(WebImageError) {
-        if let picture = state.picture {
-            defer { state.properties = picture.properties }
-            if try !picture.advance(data, isFinished: isFinished) { state.picture = nil }
+        if let incremental = state.incremental {
+            defer { state.properties = incremental.properties }
+            if try !incremental.advance(data, isFinished: isFinished) { state.incremental = nil }
         }
-        guard isFinished, state.picture == nil else { return }
+        guard isFinished, state.incremental == nil else { return }
         state.image = try coder.decode(data, options: options)
         state.properties = (try? coder.properties(of: data, limits: options.limits)) ?? state.properties
     }
@@ -110,11 +110,11 @@ package final class IncrementalImageDecoder: ProgressiveImageDecoder {
             if let image = state.image { return image }
             guard state.isFinished else {
                 return try Self.timed(&state) { (state) throws(WebImageError) in
-                    try state.picture?.preview(maximumPixelCount: maximumPreviewPixelCount)
+                    try state.incremental?.preview(maximumPixelCount: maximumPreviewPixelCount)
                 }
             }
-            state.image = try Self.timed(&state) { (state) throws(WebImageError) in try state.picture?.image() }
-            state.picture = nil
+            state.image = try Self.timed(&state) { (state) throws(WebImageError) in try state.incremental?.image() }
+            state.incremental = nil
             return state.image
         }
     }

@@ -95,20 +95,20 @@ package final class RowBuffer: ReceivedRows {
 
 /// The rows of a complete image as a scanline source.
 private final class RowBufferSource: ScanlineSource {
-    private let picture: RowBuffer
+    private let buffer: RowBuffer
     private var nextRow = 0
 
-    init(_ picture: RowBuffer) { self.picture = picture }
+    init(_ buffer: RowBuffer) { self.buffer = buffer }
 
-    var width: Int { picture.width }
-    var height: Int { picture.height }
-    var extent: (width: Double, height: Double) { picture.extent }
-    var layout: ScanlineLayout { picture.layout }
-    var colorProfile: Data? { picture.colorProfile }
+    var width: Int { buffer.width }
+    var height: Int { buffer.height }
+    var extent: (width: Double, height: Double) { buffer.extent }
+    var layout: ScanlineLayout { buffer.layout }
+    var colorProfile: Data? { buffer.colorProfile }
 
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         for row in 0..<count {
-            memcpy(base + row * bytesPerRow, picture.address(of: nextRow + row), width * layout.bytesPerPixel)
+            memcpy(base + row * bytesPerRow, buffer.address(of: nextRow + row), width * layout.bytesPerPixel)
         }
         nextRow += count
     }

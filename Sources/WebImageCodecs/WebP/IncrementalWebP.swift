@@ -15,7 +15,7 @@ final class IncrementalWebP: IncrementalImage {
         let bytes: Range<Int>
         /// The size to which the decoder scales.
         let size: (width: Int, height: Int)
-        let picture: RowBuffer
+        let buffer: RowBuffer
         let decoder: IncrementalWebPDecoder
         /// The minimum number of new bytes for a call of the decoder, and the number it was given so far.
         let step: Int
@@ -73,7 +73,7 @@ final class IncrementalWebP: IncrementalImage {
         else {
             return nil
         }
-        let picture = try RowBuffer(
+        let buffer = try RowBuffer(
             width: width,
             height: height,
             layout: layout,
@@ -84,8 +84,8 @@ final class IncrementalWebP: IncrementalImage {
             container: container,
             bytes: container.first.bytes.lowerBound..<max(end, container.first.bytes.lowerBound),
             size: size,
-            picture: picture,
-            decoder: try decoder(container.first, into: picture, isWhole: isScaled),
+            buffer: buffer,
+            decoder: try decoder(container.first, into: buffer, isWhole: isScaled),
             step: Self.step(container.first, byteCount: end - container.first.bytes.lowerBound)
         )
     }
@@ -124,22 +124,22 @@ final class IncrementalWebP: IncrementalImage {
 
     private func decoder(
         _ frame: WebPContainer.Frame,
-        into picture: RowBuffer,
+        into buffer: RowBuffer,
         isWhole: Bool
     ) throws(WebImageError) -> IncrementalWebPDecoder {
-        var base = picture.address(of: 0)
-        var size = (width: picture.width, height: picture.height)
+        var base = buffer.address(of: 0)
+        var size = (width: buffer.width, height: buffer.height)
         if !isWhole {
-            picture.clear()
+            buffer.clear()
             // The demuxer has checked that the frame lies on the canvas.
-            base += frame.y * picture.bytesPerRow + frame.x * 4
+            base += frame.y * buffer.bytesPerRow + frame.x * 4
             size = (frame.width, frame.height)
         }
         return try IncrementalWebPDecoder(
             base: base,
-            bytesPerRow: picture.bytesPerRow,
+            bytesPerRow: buffer.bytesPerRow,
             size: size,
-            hasAlpha: picture.layout == .rgba8,
+            hasAlpha: buffer.layout == .rgba8,
             isScaled: size != (frame.width, frame.height)
         )
     }
@@ -156,7 +156,7 @@ final class IncrementalWebP: IncrementalImage {
         try work.decoder.update(UnsafeRawBufferPointer(rebasing: bytes[work.bytes.lowerBound..<end]))
         work.given = end
         let top = work.container.firstCoversCanvas ? 0 : work.container.first.y
-        work.picture.rowCount = work.decoder.isDone ? work.picture.height : top + work.decoder.rowCount
+        work.buffer.rowCount = work.decoder.isDone ? work.buffer.height : top + work.decoder.rowCount
     }
 
     /// Returns whether there are enough bytes for the decoder to start.
@@ -194,7 +194,7 @@ final class IncrementalWebP: IncrementalImage {
     func preview(maximumPixelCount: Int) throws(WebImageError) -> Image? {
         guard let properties, let work, work.decoder.isDone || work.decoder.rowCount > 0 else { return nil }
         return try ImageAssembler.makePreview(
-            of: work.picture,
+            of: work.buffer,
             properties: properties,
             plan: work.plan,
             options: options,
@@ -204,6 +204,6 @@ final class IncrementalWebP: IncrementalImage {
 
     func image() throws(WebImageError) -> Image {
         guard let properties, let work else { throw WebImageError(.badImageData, "WebP: the file has no image") }
-        return try work.picture.image(properties: properties, plan: work.plan, options: options)
+        return try work.buffer.image(properties: properties, plan: work.plan, options: options)
     }
 }

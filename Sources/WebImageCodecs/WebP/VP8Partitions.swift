@@ -5,20 +5,20 @@
 struct VP8Partitions {
     /// Returns how many bytes of the image are needed for eight bytes of its last partition; nil while there are too few bytes to know, 0 if the data
     /// is not an image.
-    static func neededByteCount(_ picture: UnsafeRawBufferPointer) -> Int? {
-        guard picture.count >= headByteCount else { return nil }
-        let tag = number(picture, at: 0)
+    static func neededByteCount(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        guard bytes.count >= headByteCount else { return nil }
+        let tag = number(bytes, at: 0)
         // WebP does not allow inter frames.
         guard tag & 1 == 0 else { return 0 }
         let sizes = headByteCount + tag >> 5
-        var header = Self(bytes: UnsafeRawBufferPointer(rebasing: picture[headByteCount..<min(sizes, picture.count)]))
+        var header = Self(bytes: UnsafeRawBufferPointer(rebasing: bytes[headByteCount..<min(sizes, bytes.count)]))
         guard let count = header.partitionCount() else {
             // The header of a damaged image may extend beyond its partition.
-            return picture.count >= sizes ? 0 : nil
+            return bytes.count >= sizes ? 0 : nil
         }
         let first = sizes + 3 * (count - 1)
-        guard picture.count >= first else { return nil }
-        return stride(from: sizes, to: first, by: 3).reduce(first + 8) { $0 + number(picture, at: $1) }
+        guard bytes.count >= first else { return nil }
+        return stride(from: sizes, to: first, by: 3).reduce(first + 8) { $0 + number(bytes, at: $1) }
     }
 
     /// Reads a number of three bytes, which must be there.

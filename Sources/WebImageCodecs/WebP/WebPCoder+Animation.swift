@@ -19,13 +19,13 @@ extension WebPCoder: AnimatedImageCoder {
             options: options,
             decoderByteCount: container.frames.reduce(0) { max($0, Self.memory(of: $1)) }
         ) { (index) throws(WebImageError) in
-            let picture = container.alone(container.frames[index])
-            try limits.check(decodedByteCount: picture.decoderByteCount)
+            let still = container.alone(container.frames[index])
+            try limits.check(decodedByteCount: still.decoderByteCount)
             let rows = WebPRowReader(
                 data,
-                container: picture,
-                width: picture.width,
-                height: picture.height,
+                container: still,
+                width: still.width,
+                height: still.height,
                 limits: limits
             )
             return try rows.bitmap(of: file, limits: limits)

@@ -29,7 +29,7 @@ struct WebPFrameFinder {
     var isFound: Bool { end != nil }
 
     /// The number of bytes at the start of an image chunk that contain its size.
-    private static let pictureHeaderByteCount = 18
+    private static let imageHeaderByteCount = 18
 
     mutating func find(in bytes: UnsafeRawBufferPointer) {
         let reader = ByteReader(bytes)
@@ -50,7 +50,7 @@ struct WebPFrameFinder {
                 continue
             case fourCC("ALPH"): start = start ?? offset
             case fourCC("VP8 "), fourCC("VP8L"):
-                guard bytes.count >= offset + Self.pictureHeaderByteCount || bytes.count >= next else { return }
+                guard bytes.count >= offset + Self.imageHeaderByteCount || bytes.count >= next else { return }
                 start = start ?? offset
                 end = next
                 if type == fourCC("VP8 ") { lossyStart = offset + 8 }
@@ -78,12 +78,12 @@ struct WebPFrameFinder {
     func frame(in bytes: UnsafeRawBufferPointer) -> WebPContainer.Frame? {
         guard let canvas, canvas.isAnimated, let frameHead, let start, let end,
             let head = ByteReader(bytes).slice(frameHead, 16),
-            let picture = ByteReader(bytes).slice(start, min(end, bytes.count) - start)
+            let encoded = ByteReader(bytes).slice(start, min(end, bytes.count) - start)
         else { return nil }
         func number(_ at: Int) -> Int { Int(head[at]) | Int(head[at + 1]) << 8 | Int(head[at + 2]) << 16 }
         var features = WebPBitstreamFeatures()
-        let first = picture.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        guard WebPGetFeatures(first, picture.count, &features) == VP8_STATUS_OK else { return nil }
+        let first = encoded.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        guard WebPGetFeatures(first, encoded.count, &features) == VP8_STATUS_OK else { return nil }
         let frame = WebPContainer.Frame(
             x: 2 * number(0),
             y: 2 * number(3),
