@@ -174,7 +174,7 @@ extension DownloadTransfer {
         case .undecided:
             nextSniff = min(max(2 * byteCount, ImageSniffer.signatureLength), ImageSniffer.textLength)
             return nil
-        case .picture: self.sniffer = nil
+        case .image: self.sniffer = nil
         case .refused(let error): return error
         }
         return nil

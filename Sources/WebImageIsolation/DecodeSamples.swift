@@ -8,7 +8,7 @@ enum DecodeSamples {
     /// A drawing with text in the usual fonts, and with images of all formats that drawings may contain: each needs a library that
     /// must be loaded.
     static var drawing: String {
-        let pictures = encoded.map(image).joined()
+        let images = encoded.map(image).joined()
         let inner = Data(
             "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><path d='M0 0h9v9z'/></svg>".utf8
         )
@@ -16,7 +16,7 @@ enum DecodeSamples {
             <svg xmlns="http://www.w3.org/2000/svg" width="64" height="64">
             <defs><filter id="f"><feGaussianBlur stdDeviation="1"/></filter></defs><rect width="9" height="9" filter="url(#f)"/>
             <text y="20" font-family="sans-serif">a</text><text y="40" font-family="serif">a</text>
-            <text y="60" font-family="monospace">a</text>\(pictures)
+            <text y="60" font-family="monospace">a</text>\(images)
             <image width="9" height="9" href="data:image/svg+xml;base64,\(inner.base64EncodedString())"/></svg>
             """
     }

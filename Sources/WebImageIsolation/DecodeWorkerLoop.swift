@@ -119,7 +119,7 @@ struct DecodeWorkerLoop {
         case .decode(let options):
             let data = try Self.some(data)
             allow(data, options, request)
-            return Self.picture(try coder.decode(data, options: options))
+            return Self.answer(try coder.decode(data, options: options))
         case .animation(let id, let options):
             let provider = try open(id, try Self.some(data), options, request)
             let durations = (0..<provider.frameCount).map { provider.duration(at: $0) }
@@ -129,9 +129,9 @@ struct DecodeWorkerLoop {
         case .frame(let id, let index, let options):
             if let open = animation, open.id == id {
                 allow(open.data, options, request)
-                return Self.picture(try open.provider.frame(at: index))
+                return Self.answer(try open.provider.frame(at: index))
             }
-            return Self.picture(try open(id, try Self.some(data), options, request).frame(at: index))
+            return Self.answer(try open(id, try Self.some(data), options, request).frame(at: index))
         }
     }
 
@@ -152,7 +152,7 @@ struct DecodeWorkerLoop {
         return provider
     }
 
-    private static func picture(_ image: Image) -> (IsolationAnswer, Image?) { (.image(IsolatedImage(image)), image) }
+    private static func answer(_ image: Image) -> (IsolationAnswer, Image?) { (.image(IsolatedImage(image)), image) }
 
     private static func some(_ data: Data?) throws(WebImageError) -> Data {
         guard let data else { throw WebImageError(.badImageData, "the decoder received no bytes") }

@@ -177,21 +177,21 @@ extension IsolatedImageCoder {
 
     /// Returns the image that a worker decodes.
     func image(_ task: IsolationTask, _ data: Data, _ options: ImageDecodeOptions) throws(WebImageError) -> Image {
-        guard case (.image(let picture), let pixels?) = try ask(task, data) else { throw Self.otherAnswer }
+        guard case (.image(let header), let pixels?) = try ask(task, data) else { throw Self.otherAnswer }
         // It has been checked that they fit into the memory.
         let bitmap = Bitmap(
-            width: picture.width,
-            height: picture.height,
-            bytesPerRow: picture.bytesPerRow,
-            pixelFormat: picture.pixelFormat,
+            width: header.width,
+            height: header.height,
+            bytesPerRow: header.bytesPerRow,
+            pixelFormat: header.pixelFormat,
             storage: pixels,
-            byteOffset: picture.byteOffset
+            byteOffset: header.byteOffset
         )
         return Image(
             bitmap: bitmap,
             scale: options.scaleFactor,
-            orientation: picture.orientation,
-            metadata: picture.metadata,
+            orientation: header.orientation,
+            metadata: header.metadata,
             decodeOptions: options
         )
     }

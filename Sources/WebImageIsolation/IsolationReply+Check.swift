@@ -19,16 +19,16 @@ extension IsolationReply {
             guard durations.count == frameCount else {
                 throw WireError("\(frameCount) frames have \(durations.count) times")
             }
-        case (.image(let picture), .decode(let options)), (.image(let picture), .frame(_, _, let options)):
-            try limits.hold(width: picture.width, height: picture.height)
-            let swaps = picture.orientation.swapsSides
+        case (.image(let image), .decode(let options)), (.image(let image), .frame(_, _, let options)):
+            try limits.hold(width: image.width, height: image.height)
+            let swaps = image.orientation.swapsSides
             try ImageBounds(options).hold(
-                width: swaps ? picture.height : picture.width,
-                height: swaps ? picture.width : picture.height,
-                frameCount: picture.metadata.frameCount
+                width: swaps ? image.height : image.width,
+                height: swaps ? image.width : image.height,
+                frameCount: image.metadata.frameCount
             )
             // An animation with too many frames is accepted as a still image, its first frame.
-            if !options.decodeFirstFrameOnly { try limits.hold(frameCount: picture.metadata.frameCount) }
+            if !options.decodeFirstFrameOnly { try limits.hold(frameCount: image.metadata.frameCount) }
         default: throw WireError("it answers another request")
         }
     }

@@ -67,9 +67,9 @@ package struct IsolationReply: Sendable {
             // A coder that does not know its need reports the maximum.
             writer.write(min(max(need.outputByteCount, 0), WireLimit.need))
             writer.write(min(max(need.workingByteCount, 0), WireLimit.need))
-        case .image(let picture):
+        case .image(let image):
             writer.write(2)
-            picture.write(to: &writer)
+            image.write(to: &writer)
         case .animation(let frameCount, let loopCount, let durations):
             writer.write(3)
             writer.write(frameCount)

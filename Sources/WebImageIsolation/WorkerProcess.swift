@@ -196,8 +196,8 @@ final class WorkerProcess: @unchecked Sendable {
             }
             let reply = try bytes.read { (bytes) throws(WireError) in try IsolationReply(bytes) }
             try reply.check(request)
-            guard case .image(let picture) = reply.answer else { return (reply.answer, nil) }
-            let byteCount = try picture.neededByteCount
+            guard case .image(let image) = reply.answer else { return (reply.answer, nil) }
+            let byteCount = try image.neededByteCount
             guard byteCount <= request.task.maximumImageByteCount ?? 0 else {
                 throw WireError("its image is bigger than allowed")
             }

@@ -168,7 +168,7 @@ extension ImageCache {
     private func readSettled(
         _ key: String,
         _ read: () -> CachedImageData?,
-        _ made: (DiskWork.Picture) -> CachedImageData?
+        _ made: (DiskWork.Source) -> CachedImageData?
     ) -> (found: CachedImageData?, generation: Generation) {
         var (pending, generation) = pendingEntry(forKey: key)
         var onDisk = pending.hidesDisk ? nil : read()
@@ -180,7 +180,7 @@ extension ImageCache {
             (pending, generation) = (now, latest)
             onDisk = pending.hidesDisk ? nil : read()
         }
-        let found = onDisk.map { $0.amended(by: pending.amendment) } ?? pending.picture.flatMap(made)
+        let found = onDisk.map { $0.amended(by: pending.amendment) } ?? pending.source.flatMap(made)
         return (found, generation)
     }
 
@@ -194,7 +194,7 @@ extension ImageCache {
     func hasEntry(forKey key: String) -> Bool {
         guard !key.isEmpty else { return false }
         let (pending, _) = pendingEntry(forKey: key)
-        return pending.picture != nil || !pending.hidesDisk && diskCache.containsData(forKey: key)
+        return pending.source != nil || !pending.hidesDisk && diskCache.containsData(forKey: key)
     }
 }
 

@@ -74,7 +74,7 @@ package final class CacheMaintenance: Sendable {
             // Under the lock that a store takes before known validators change: those of pending writes stay.
             let name = MemoryCacheKey(key)
             writes.withLock { writes in
-                guard writes.pending(name).picture == nil else { return }
+                guard writes.pending(name).source == nil else { return }
                 known.withLock { $0.set(nil, forKey: key) }
             }
         }

@@ -3,7 +3,7 @@ import FoundationEssentials
 /// Pending work for an entry on disk.
 package enum DiskWork: Sendable {
     /// The source of an entry.
-    package enum Picture: Sendable {
+    package enum Source: Sendable {
         /// An entry with its bytes.
         case entry(CachedImageData)
         /// An image that must be encoded: CPU work, which runs on a decode thread and not on a disk thread of the cache.
@@ -33,7 +33,7 @@ package enum DiskWork: Sendable {
     }
 
     /// Store an entry; an image is encoded first, and the result is then written.
-    case store(Picture)
+    case store(Source)
     /// Amend the entry, if there is one.
     case amend(EntryAmendment)
     /// Remove the entry.

@@ -7,21 +7,21 @@ struct PendingEntry {
     /// The pending change of the entry on disk.
     private(set) var amendment: EntryAmendment?
     /// The pending store. An entry on disk takes precedence, unless it is hidden.
-    private(set) var picture: DiskWork.Picture?
+    private(set) var source: DiskWork.Source?
 
     /// Adds a piece of work.
     mutating func apply(_ work: DiskWork, replacing: Bool) {
         switch work {
         case .store(let new):
             if replacing { self = PendingEntry(hidesDisk: true) }
-            if picture == nil { picture = new }
+            if source == nil { source = new }
         case .remove: self = PendingEntry(hidesDisk: true)
         case .nothing: break
         case .amend(let change):
             if !hidesDisk { amendment = amendment?.followed(by: change) ?? change }
-            switch picture {
-            case .entry(let entry): picture = .entry(entry.amended(by: change))
-            case .image(let image): picture = .image(image.amended(by: change))
+            switch source {
+            case .entry(let entry): source = .entry(entry.amended(by: change))
+            case .image(let image): source = .image(image.amended(by: change))
             case nil: break
             }
         }
@@ -34,19 +34,19 @@ struct PendingEntry {
             return
         }
         if let amendment = later.amendment { apply(.amend(amendment), replacing: false) }
-        if picture == nil { picture = later.picture }
+        if source == nil { source = later.source }
     }
 
     // MARK: Execution
 
     /// The number of bytes held in memory while pending.
-    var cost: Int { picture?.cost ?? amendment?.cost ?? 0 }
+    var cost: Int { source?.cost ?? amendment?.cost ?? 0 }
 
     /// Removes and returns the next operation; nothing remains after the last one. Before a write that does not replace, the
     /// removal or the amendment is returned.
     mutating func takeNext(replacing: Bool) -> (work: DiskWork, isLast: Bool) {
-        if let picture, replacing && hidesDisk || !hidesDisk && amendment == nil { return (.store(picture), true) }
-        let isLast = picture == nil
+        if let source, replacing && hidesDisk || !hidesDisk && amendment == nil { return (.store(source), true) }
+        let isLast = source == nil
         if hidesDisk {
             hidesDisk = false
             return (.remove, isLast)
@@ -57,7 +57,7 @@ struct PendingEntry {
     /// Drops the parts that cost memory: a write becomes a removal, so that readers do not find the previous entry (unless existing
     /// entries are to be kept).
     mutating func drop(replacing: Bool) {
-        if picture == nil { amendment = nil } else if replacing { self = PendingEntry(hidesDisk: true) }
-        picture = nil
+        if source == nil { amendment = nil } else if replacing { self = PendingEntry(hidesDisk: true) }
+        source = nil
     }
 }

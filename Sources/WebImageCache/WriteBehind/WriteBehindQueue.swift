@@ -292,8 +292,8 @@ extension WriteBehindQueue.Slot {
             }
         }
         if isLate, waiting == nil || waiting?.amendment != nil { return false }
-        if work.isStore, !replacing, waiting?.picture != nil { return false }
-        if case .amend = work, let waiting, waiting.hidesDisk, waiting.picture == nil { return false }
+        if work.isStore, !replacing, waiting?.source != nil { return false }
+        if case .amend = work, let waiting, waiting.hidesDisk, waiting.source == nil { return false }
         var all = waiting ?? PendingEntry()
         all.apply(work, replacing: replacing)
         waiting = all

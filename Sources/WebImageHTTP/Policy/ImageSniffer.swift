@@ -3,7 +3,7 @@ package import FoundationEssentials
 /// Detects from the first bytes of a body whether it can be an image. Pure.
 package struct ImageSniffer: Sendable {
     enum Verdict: Equatable {
-        case picture(ImageFormat)
+        case image(ImageFormat)
         /// More bytes are needed.
         case undecided
         case refused(WebImageError)
@@ -38,14 +38,14 @@ package struct ImageSniffer: Sendable {
     /// Returns the error for a complete body, or nil.
     package func problem(of data: Data) -> WebImageError? {
         switch verdict(data, isWhole: true) {
-        case .picture: nil
+        case .image: nil
         case .refused(let error): error
         case .undecided: Self.noImage
         }
     }
 
     private func verdict(of format: ImageFormat) -> Verdict {
-        if formats.contains(format) { return .picture(format) }
+        if formats.contains(format) { return .image(format) }
         guard format != .undefined else { return .refused(Self.noImage) }
         return .refused(WebImageError(.unsupportedFormat, "images of the format \(format) are refused"))
     }

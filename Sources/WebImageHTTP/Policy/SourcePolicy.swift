@@ -74,12 +74,12 @@ public struct SourcePolicy: Sendable, Hashable {
 
     /// The accepted formats, detected from a body's first bytes and not from the server's content type. All image formats that the
     /// library knows by default.
-    public var formats: Set<ImageFormat> = Self.pictureFormats
+    public var formats: Set<ImageFormat> = Self.imageFormats
     /// The formats that are decoded in worker processes. All formats by default; ``DecodeIsolation/riskyFormats`` leaves out JPEG,
     /// PNG, GIF, WebP, BMP and icons, which then have previews while they arrive. Without a worker program (``DecodeWorker``),
     /// images of these formats fail with ``WebImageError/Code/decoderUnavailable``: there is no fallback to decoding in this
     /// process.
-    public var isolatedFormats: Set<ImageFormat> = Self.pictureFormats
+    public var isolatedFormats: Set<ImageFormat> = Self.imageFormats
     /// The maximum number of pixels of an image, and of each frame. 50 million by default.
     public var maximumPixelCount = 50_000_000
     /// The maximum number of frames of an animation. 2000 by default.
@@ -90,7 +90,7 @@ public struct SourcePolicy: Sendable, Hashable {
         didSet { if !(maximumDecodeDuration >= 0) { maximumDecodeDuration = 5 } }
     }
 
-    private static let pictureFormats: Set<ImageFormat> = [
+    private static let imageFormats: Set<ImageFormat> = [
         .jpeg, .png, .gif, .webp, .bmp, .ico, .tiff, .svg, .heic, .heif, .avif, .jpegXL,
     ]
 }

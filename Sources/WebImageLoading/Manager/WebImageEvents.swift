@@ -52,9 +52,9 @@ public struct WebImageEvents: AsyncSequence, Sendable {
             progress: { feed.add(.progress($0)) },
             receiver: .deliveries { delivery in
                 switch delivery {
-                case .interim(let picture): feed.add(.result(picture))
-                case .last(.success(let picture)):
-                    feed.add(.result(picture))
+                case .interim(let result): feed.add(.result(result))
+                case .last(.success(let result)):
+                    feed.add(.result(result))
                     feed.finish(nil)
                 case .last(.failure(let error)): feed.finish(error)
                 case .nothingMore: feed.finish(nil)

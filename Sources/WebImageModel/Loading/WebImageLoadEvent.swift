@@ -85,7 +85,7 @@ public struct WebImageLoadEvent: Sendable {
     /// A stage of a load that can be shared and can wait.
     public enum Stage: Sendable, Hashable {
         /// The whole load: the loads request the same image.
-        case picture
+        case image
         /// Getting the original bytes, from disk or from a loader.
         case data
         /// Reading from disk.

@@ -28,7 +28,7 @@ import Testing
     private func seen(_ disk: CachedImageData? = nil, replacing: Bool = true) -> String? {
         let pending = queue.pending("k", replacing: replacing)
         let entry = pending.hidesDisk ? nil : disk?.amended(by: pending.amendment)
-        guard let entry = entry ?? pending.picture?.entry else { return nil }
+        guard let entry = entry ?? pending.source?.entry else { return nil }
         return String(decoding: entry.data + Data(":".utf8) + (entry.extendedData ?? Data()), as: UTF8.self)
     }
 
@@ -55,15 +55,15 @@ import Testing
         let image = PendingImage(image: FakeCoder.image(), options: ImageEncodeOptions(), coder: coder)
         #expect(submit(.store(.image(image))))
         #expect(!submit(amend("x")))
-        #expect(queue.pending("k").picture?.content.extendedData == Data("x".utf8))
+        #expect(queue.pending("k").source?.content.extendedData == Data("x".utf8))
         guard case .store(.image(let pending)) = queue.begin("k") else {
             Issue.record("an image is encoded")
             return
         }
         #expect(!submit(amend("y")))
-        #expect(queue.pending("k").picture?.content.extendedData == Data("y".utf8))
+        #expect(queue.pending("k").source?.content.extendedData == Data("y".utf8))
         #expect(queue.finishEncoding(pending.encoded(), "k").keys == ["k"])
-        #expect(queue.pending("k").picture?.entry?.extendedData == Data("y".utf8))
+        #expect(queue.pending("k").source?.entry?.extendedData == Data("y".utf8))
         #expect(count.withLock { $0 } == 0)
         guard case .store(.entry(let entry)) = queue.begin("k") else {
             Issue.record("a write runs")
@@ -262,7 +262,7 @@ private final class RandomRun {
         for key in keys {
             let pending = queue.pending(key, replacing: replacing)
             let entry = pending.hidesDisk ? nil : disk[key]?.amended(by: pending.amendment)
-            #expect((entry ?? pending.picture?.entry) == model[key])
+            #expect((entry ?? pending.source?.entry) == model[key])
         }
     }
 }

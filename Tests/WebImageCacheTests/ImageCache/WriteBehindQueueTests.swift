@@ -61,7 +61,7 @@ final class WriteBehindBox {
 
     private func pending(_ queue: WriteBehindBox, _ key: String) -> String {
         let pending = queue.pending(key)
-        return switch pending.picture {
+        return switch pending.source {
         case nil: pending.hidesDisk ? "absent" : pending.amendment == nil ? "nothing" : "amended"
         case .image: "image"
         case .entry(let entry): String(decoding: entry.data, as: UTF8.self)

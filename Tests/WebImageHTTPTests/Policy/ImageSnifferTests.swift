@@ -30,8 +30,8 @@ import Testing
     func knownImages(name: String, format: ImageFormat) throws {
         let bytes = [UInt8](try Fixtures.data(name))
         for count in 0..<32 { #expect(verdict(Array(bytes.prefix(count))) == .undecided) }
-        #expect(verdict(Array(bytes.prefix(32))) == .picture(format))
-        #expect(verdict(bytes, isWhole: true) == .picture(format))
+        #expect(verdict(Array(bytes.prefix(32))) == .image(format))
+        #expect(verdict(bytes, isWhole: true) == .image(format))
         #expect(sniffer.problem(of: Data(bytes)) == nil)
     }
 
@@ -66,11 +66,11 @@ import Testing
         for count in 0..<bytes.count {
             let answer = verdict(Array(bytes.prefix(count)))
             #expect(
-                answer == .undecided || answer == .picture(.svg),
+                answer == .undecided || answer == .image(.svg),
                 "\(String(decoding: bytes.prefix(count), as: UTF8.self))"
             )
         }
-        #expect(verdict(bytes) == .picture(.svg) && verdict(bytes, isWhole: true) == .picture(.svg))
+        #expect(verdict(bytes) == .image(.svg) && verdict(bytes, isWhole: true) == .image(.svg))
     }
 
     @Test func `A document without a root is refused after 64 KiB`() {
@@ -103,14 +103,14 @@ import Testing
         let whole = file(["mif1", "miaf", "avif", "xxxx", "yyyy"], size: 36)
         #expect(whole.count == 36)
         #expect(verdict(Array(whole.prefix(33))) == .undecided)
-        #expect(verdict(whole) == .picture(.avif))
+        #expect(verdict(whole) == .image(.avif))
         // A list up to the end of the file is as good as an endless one.
         let open = file(["mif1", "miaf", "miaf", "miaf", "avif"], size: 0)
         #expect(verdict(Array(open.prefix(32))) == .undecided)
-        #expect(verdict(open + [UInt8](repeating: 0, count: 1100)) == .picture(.avif))
+        #expect(verdict(open + [UInt8](repeating: 0, count: 1100)) == .image(.avif))
         let endless = file([String](repeating: "zzzz", count: 300), size: 0x7FFF_FFFF)
         #expect(verdict(Array(endless.prefix(1000))) == .undecided)
-        #expect(verdict(endless) == .picture(.heif))
+        #expect(verdict(endless) == .image(.heif))
     }
 
     @Test(

@@ -82,7 +82,7 @@ private struct Stamp: ImageTransformer {
         #expect((cache.memoryCache as? MemoryCache)?.totalCost == 1_000)
         // An image waiting to be encoded retains its pixels, whatever its cost elsewhere.
         let waiting = PendingImage(image: image.with(memoryCost: 0), options: ImageEncodeOptions(), coder: FakeCoder())
-        #expect(DiskWork.Picture.image(waiting).cost == bitmap.bytesPerRow * 3)
+        #expect(DiskWork.Source.image(waiting).cost == bitmap.bytesPerRow * 3)
     }
 
     @Test func `Built-in coders convert everything to the range of sRGB`() async throws {

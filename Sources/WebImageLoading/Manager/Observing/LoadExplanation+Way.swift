@@ -64,7 +64,7 @@ extension LoadExplanation {
 
     static func joining(_ stage: WebImageLoadEvent.Stage) -> String {
         switch stage {
-        case .picture: "joined another load of the same image."
+        case .image: "joined another load of the same image."
         case .data: "joined another load of the same bytes."
         case .disk: "joined another load's disk read."
         case .download: "joined another load's download."

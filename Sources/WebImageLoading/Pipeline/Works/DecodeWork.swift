@@ -103,7 +103,7 @@ struct DecodeWork: Work {
     ) throws(WebImageError) -> PipelineImage {
         let bytes = original.isWithoutBytes ? nil : original.entry.data
         let hash = bytes == nil ? 0 : original.entry.sourceHash
-        let image = try picture(original, image, options ?? self.options)
+        let image = try makeImage(original, image, options ?? self.options)
             .with(sourceHash: hash, held: held(original, hash), extendedData: original.entry.extendedData)
         let isThumbnail = image.metadata.isThumbnail
         return PipelineImage(
@@ -124,7 +124,7 @@ struct DecodeWork: Work {
         return ImageValidators(self.original.rule.validators(of: response, receivedHash: hash))
     }
 
-    private func picture(
+    private func makeImage(
         _ original: OriginalData,
         _ image: Image?,
         _ options: ImageDecodeOptions

@@ -191,7 +191,7 @@ import Testing
         _ = await (one.outcome.value(), two.outcome.value())
         #expect(
             second.words == [
-                "started picture.png", "memory missed absent", "joined picture", "disk missed picture.png absent",
+                "started picture.png", "memory missed absent", "joined image", "disk missed picture.png absent",
                 "asked", "progress 1", "progress 2", "downloaded 7", "decoded 4x2 7", "stored picture.png disk",
                 "stored picture.png memory", "delivered none",
             ]
@@ -224,7 +224,7 @@ import Testing
         let two = harness.start(context: observed(harness, recording))
         load.succeed()
         _ = await (one.outcome.value(), two.outcome.value())
-        #expect(recording.words[2...4] == ["joined picture", "progress 3", "downloaded 7"])
+        #expect(recording.words[2...4] == ["joined image", "progress 3", "downloaded 7"])
         #expect(recording.isOrderly)
     }
 

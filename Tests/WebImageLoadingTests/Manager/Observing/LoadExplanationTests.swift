@@ -338,7 +338,7 @@ import WebImageLoading
         Row(
             name: "joined",
             events: [
-                start, (0, .memoryMissed(.absent)), (0, .joined(.picture)), (5, .downloaded(byteCount: 9, nil)),
+                start, (0, .memoryMissed(.absent)), (0, .joined(.image)), (5, .downloaded(byteCount: 9, nil)),
                 (6, .delivered(.none)),
             ],
             text:
