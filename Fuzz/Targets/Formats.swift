@@ -136,13 +136,13 @@ extension FuzzTarget {
             }
             var found: [BitstreamHeader] = []
             try? pictures.withBytes(of: sample) {
-                found = AV1Sequence.pictures(in: $0) + HEVCSize.pictures(inUnits: $0)
+                found = AV1Sequence.headers(in: $0) + HEVCSize.headers(inUnits: $0)
             }
             try must(found.allSatisfy { $0.width >= 0 && $0.height >= 0 }, "an image has a negative size")
             try must(found.allSatisfy { $0.planeByteCount >= 0 }, "planes take less than nothing")
         }
         try must(byteCount <= 2 * reader.count, "images overlap")
-        for property in pictures.properties { _ = HEIFImages.pictures(in: property, reader) }
+        for property in pictures.properties { _ = HEIFImages.headers(in: property, reader) }
     }
 
     private static func checkScreening(_ data: Data) throws(FuzzFinding) {

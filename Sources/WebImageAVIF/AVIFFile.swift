@@ -71,20 +71,20 @@ final class AVIFFile {
         _ bytes: UnsafeRawBufferPointer,
         _ limits: ImageLimits
     ) throws(WebImageError) -> (byteCount: Int, pixelCount: Int, hasGrain: Bool, count: Int) {
-        let pictures = try ISOImages(ByteReader(bytes), types: [fourCC("av01")])
+        let images = try ISOImages(ByteReader(bytes), types: [fourCC("av01")])
         var (most, pixels) = (0, 0)
         var hasGrain = false
-        for sample in pictures.samples {
-            try pictures.withBytes(of: sample) { (bytes) throws(WebImageError) in
-                for picture in AV1Sequence.pictures(in: bytes) {
-                    try limits.check(width: picture.width, height: picture.height)
-                    most = max(most, picture.planeByteCount)
-                    pixels = max(pixels, picture.width * picture.height)
-                    if picture.hasGrain { hasGrain = true }
+        for sample in images.samples {
+            try images.withBytes(of: sample) { (bytes) throws(WebImageError) in
+                for header in AV1Sequence.headers(in: bytes) {
+                    try limits.check(width: header.width, height: header.height)
+                    most = max(most, header.planeByteCount)
+                    pixels = max(pixels, header.width * header.height)
+                    if header.hasGrain { hasGrain = true }
                 }
             }
         }
-        return (most, pixels, hasGrain, pictures.itemTypes.values.count { $0 == fourCC("av01") })
+        return (most, pixels, hasGrain, images.itemTypes.values.count { $0 == fourCC("av01") })
     }
 
     /// The number of bytes of the planes into which libavif decodes.
@@ -93,15 +93,15 @@ final class AVIFFile {
     }
 
     private func planeByteCount(pixels: Int) -> Int {
-        let picture = image.pointee
+        let frame = image.pointee
         let halves =
-            switch picture.yuvFormat {
+            switch frame.yuvFormat {
             case AVIF_PIXEL_FORMAT_YUV400: 2
             case AVIF_PIXEL_FORMAT_YUV420: 3
             case AVIF_PIXEL_FORMAT_YUV422: 4
             default: 6
             }
-        return pixels * (halves + (properties.hasAlpha ? 2 : 0)) / 2 * (picture.depth > 8 ? 2 : 1)
+        return pixels * (halves + (properties.hasAlpha ? 2 : 0)) / 2 * (frame.depth > 8 ? 2 : 1)
     }
 
     /// The number of bytes that libavif and the codec need for a frame.

@@ -38,11 +38,11 @@ final class AVIFWriter {
     /// - Parameter duration: in ticks; nil for a still image.
     /// - Throws: ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/outOfMemory``.
     func add(_ rows: EncodableRows, duration: Int? = nil) throws(WebImageError) {
-        let picture = try Self.picture(of: rows, options: options)
-        defer { avifImageDestroy(picture) }
+        let image = try Self.makeImage(of: rows, options: options)
+        defer { avifImageDestroy(image) }
         let flags = duration == nil ? AVIF_ADD_IMAGE_FLAG_SINGLE : AVIF_ADD_IMAGE_FLAG_NONE
         let ticks = UInt64(duration ?? 1)
-        try Self.check(avifEncoderAddImage(encoder, picture, ticks, avifAddImageFlags(flags.rawValue)))
+        try Self.check(avifEncoderAddImage(encoder, image, ticks, avifAddImageFlags(flags.rawValue)))
     }
 
     /// Returns the encoded file.
@@ -57,7 +57,7 @@ final class AVIFWriter {
     }
 
     /// - Returns: an image that the caller has to destroy.
-    private static func picture(
+    private static func makeImage(
         of rows: EncodableRows,
         options: ImageEncodeOptions
     ) throws(WebImageError) -> UnsafeMutablePointer<avifImage> {
@@ -68,12 +68,12 @@ final class AVIFWriter {
             8,
             isSharp ? AVIF_PIXEL_FORMAT_YUV444 : AVIF_PIXEL_FORMAT_YUV420
         )
-        guard let picture = created else { throw WebImageError(.outOfMemory, "no memory to encode AVIF") }
-        picture.pointee.yuvRange = AVIF_RANGE_FULL
+        guard let image = created else { throw WebImageError(.outOfMemory, "no memory to encode AVIF") }
+        image.pointee.yuvRange = AVIF_RANGE_FULL
         // BT.709 primaries, sRGB's curve, and BT.601's matrix, or RGB without a matrix.
-        picture.pointee.colorPrimaries = 1
-        picture.pointee.transferCharacteristics = 13
-        picture.pointee.matrixCoefficients = options.isLossless ? 0 : 6
+        image.pointee.colorPrimaries = 1
+        image.pointee.transferCharacteristics = 13
+        image.pointee.matrixCoefficients = options.isLossless ? 0 : 6
         do throws(WebImageError) {
             let bytesPerRow = rows.width * (rows.hasAlpha ? 4 : 3)
             let pixels = try ScratchBuffer(byteCount: bytesPerRow * rows.height)
@@ -86,14 +86,14 @@ final class AVIFWriter {
                 row += count
             }
             var rgb = avifRGBImage()
-            avifRGBImageSetDefaults(&rgb, picture)
+            avifRGBImageSetDefaults(&rgb, image)
             rgb.format = rows.hasAlpha ? AVIF_RGB_FORMAT_RGBA : AVIF_RGB_FORMAT_RGB
             rgb.pixels = pixels.bytes
             rgb.rowBytes = UInt32(bytesPerRow)
-            try check(avifImageRGBToYUV(picture, &rgb))
-            return picture
+            try check(avifImageRGBToYUV(image, &rgb))
+            return image
         } catch {
-            avifImageDestroy(picture)
+            avifImageDestroy(image)
             throw error
         }
     }

@@ -35,8 +35,8 @@ extension HEIFCoder {
         defer { heif_context_free(context) }
         let encoder = try encoder(context, options)
         defer { heif_encoder_release(encoder) }
-        let picture = try picture(of: rows)
-        defer { heif_image_release(picture) }
+        let image = try makeImage(of: rows)
+        defer { heif_image_release(image) }
         guard let settings = heif_encoding_options_alloc(), let profile = heif_nclx_color_profile_alloc() else {
             throw WebImageError(.outOfMemory, "no memory to encode HEIF")
         }
@@ -53,10 +53,10 @@ extension HEIFCoder {
         settings.pointee.output_nclx_profile = profile
         // Otherwise, as a workaround for an old macOS, libheif does not write code points, nor use them to convert the image.
         settings.pointee.macOS_compatibility_workaround_no_nclx_profile = 0
-        try HEIFLibrary.check(heif_image_set_nclx_color_profile(picture, profile), encoding: true)
+        try HEIFLibrary.check(heif_image_set_nclx_color_profile(image, profile), encoding: true)
         var handle: OpaquePointer?
         try HEIFLibrary.check(
-            heif_context_encode_image(context, picture, encoder, settings, &handle),
+            heif_context_encode_image(context, image, encoder, settings, &handle),
             encoding: true
         )
         defer { heif_image_handle_release(handle) }
@@ -65,7 +65,7 @@ extension HEIFCoder {
             var thumbnail: OpaquePointer?
             let side = Int32(EXIFThumbnail.box.width)
             try HEIFLibrary.check(
-                heif_context_encode_thumbnail(context, picture, handle, encoder, settings, side, &thumbnail),
+                heif_context_encode_thumbnail(context, image, handle, encoder, settings, side, &thumbnail),
                 encoding: true
             )
             heif_image_handle_release(thumbnail)
@@ -105,7 +105,7 @@ extension HEIFCoder {
         }
     }
 
-    private static func picture(of rows: EncodableRows) throws(WebImageError) -> OpaquePointer {
+    private static func makeImage(of rows: EncodableRows) throws(WebImageError) -> OpaquePointer {
         var created: OpaquePointer?
         let (width, height) = (Int32(clamping: rows.width), Int32(clamping: rows.height))
         let chroma = rows.hasAlpha ? heif_chroma_interleaved_RGBA : heif_chroma_interleaved_RGB
@@ -113,14 +113,14 @@ extension HEIFCoder {
             heif_image_create(width, height, heif_colorspace_RGB, chroma, &created),
             encoding: true
         )
-        guard let picture = created else { throw WebImageError(.outOfMemory, "no memory to encode HEIF") }
+        guard let image = created else { throw WebImageError(.outOfMemory, "no memory to encode HEIF") }
         do throws(WebImageError) {
             try HEIFLibrary.check(
-                heif_image_add_plane(picture, heif_channel_interleaved, width, height, 8),
+                heif_image_add_plane(image, heif_channel_interleaved, width, height, 8),
                 encoding: true
             )
             var stride: Int32 = 0
-            guard let plane = heif_image_get_plane(picture, heif_channel_interleaved, &stride) else {
+            guard let plane = heif_image_get_plane(image, heif_channel_interleaved, &stride) else {
                 throw WebImageError(.outOfMemory, "no memory to encode HEIF")
             }
             let target = UnsafeMutableRawPointer(plane)
@@ -135,9 +135,9 @@ extension HEIFCoder {
                 }
                 row += count
             }
-            return picture
+            return image
         } catch {
-            heif_image_release(picture)
+            heif_image_release(image)
             throw error
         }
     }

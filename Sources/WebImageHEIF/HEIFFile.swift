@@ -7,7 +7,7 @@ final class HEIFFile {
     private let context: OpaquePointer
     let handle: OpaquePointer
     let limits: ImageLimits
-    private let pictures: HEIFImages
+    private let images: HEIFImages
     let properties: ImageProperties
     let isPremultiplied: Bool
     /// The ICC profile, unless code points have precedence.
@@ -20,7 +20,7 @@ final class HEIFFile {
     ///   ``WebImageError/Code/outOfMemory``.
     init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
         _ = HEIFLibrary.isReady
-        pictures = try HEIFImages(bytes, limits)
+        images = try HEIFImages(bytes, limits)
         guard let context = heif_context_alloc() else {
             throw WebImageError(.outOfMemory, "no memory to decode HEIF")
         }
@@ -62,22 +62,22 @@ final class HEIFFile {
         let width = Int(heif_image_handle_get_ispe_width(handle))
         let height = Int(heif_image_handle_get_ispe_height(handle))
         let (count, overflow) = max(width, 1).multipliedReportingOverflow(by: max(height, 1))
-        try pictures.check(
+        try images.check(
             pixelCount: overflow || count > .max / 16 ? .max / 16 : count,
             hasAlpha: properties.hasAlpha,
             limits
         )
-        try limits.check(decodedByteCount: pictureByteCount)
+        try limits.check(decodedByteCount: imageByteCount)
     }
 
     /// The peak number of bytes that libheif and the codec need.
-    var memoryNeed: Int { pictureByteCount + (1 << 20) }
+    var memoryNeed: Int { imageByteCount + (1 << 20) }
 
     /// The part of that memory which depends on the image's size. Its source images, and its alpha, may be larger than the image.
-    private var pictureByteCount: Int {
+    private var imageByteCount: Int {
         // The sides may be swapped in one of both.
         let stored = Int(heif_image_handle_get_ispe_width(handle)) * Int(heif_image_handle_get_ispe_height(handle))
-        return pictures.byteCount(
+        return images.byteCount(
             pixelCount: max(stored, properties.width * properties.height),
             hasAlpha: properties.hasAlpha,
             isDeep: properties.bitsPerComponent > 8

@@ -20,34 +20,34 @@ struct HEIFImages {
     ///   for a derived image whose sources have too many.
     init(_ bytes: UnsafeRawBufferPointer, _ limits: ImageLimits) throws(WebImageError) {
         let reader = ByteReader(bytes)
-        let pictures = try ISOImages(reader, types: Self.coded.union(HEIFWork.derived))
+        let images = try ISOImages(reader, types: Self.coded.union(HEIFWork.derived))
         var found: Set<BitstreamHeader> = []
         var sizes: [(width: Int, height: Int)] = []
-        for box in pictures.properties {
+        for box in images.properties {
             let start = box.content.lowerBound
-            found.formUnion(Self.pictures(in: box, reader))
+            found.formUnion(Self.headers(in: box, reader))
             guard box.type == fourCC("ispe"), let width = reader.bigEndian32(start + 4),
                 let height = reader.bigEndian32(start + 8)
             else { continue }
             sizes.append((Int(width), Int(height)))
         }
-        for sample in pictures.samples where Self.coded.contains(sample.type) {
-            try pictures.withBytes(of: sample) { bytes in
+        for sample in images.samples where Self.coded.contains(sample.type) {
+            try images.withBytes(of: sample) { bytes in
                 let isAV1 = sample.type == fourCC("av01")
-                found.formUnion(isAV1 ? AV1Sequence.pictures(in: bytes) : HEVCSize.pictures(inUnits: bytes))
+                found.formUnion(isAV1 ? AV1Sequence.headers(in: bytes) : HEVCSize.headers(inUnits: bytes))
             }
         }
-        for picture in found { try limits.check(width: max(picture.width, 1), height: max(picture.height, 1)) }
+        for header in found { try limits.check(width: max(header.width, 1), height: max(header.height, 1)) }
         // Each is searched for among the sizes of the boxes.
         guard found.count <= Self.mostSizes else {
             throw WebImageError(.badImageData, "HEIF: the file has images of too many sizes")
         }
         (coded, self.sizes) = (Array(found), sizes)
-        var work = try HEIFWork(pictures, reader)
+        var work = try HEIFWork(images, reader)
         try work.check(limits)
-        isDerived = pictures.samples.contains { HEIFWork.derived.contains($0.type) }
+        isDerived = images.samples.contains { HEIFWork.derived.contains($0.type) }
         nestedPixelCount = Int(min(work.nestedPixelCount, 1e12))
-        dataByteCount = pictures.samples.reduce(0) { most, sample in
+        dataByteCount = images.samples.reduce(0) { most, sample in
             max(most, sample.ranges.reduce(0) { $0 + $1.count })
         }
     }
@@ -76,12 +76,12 @@ struct HEIFImages {
     /// Returns the additional number of bytes for decoding the largest image: its planes if it has more pixels than stated, and those for film grain
     /// if it has any.
     func memory(besides pixelCount: Int) -> Int {
-        coded.reduce(0) { most, picture in
+        coded.reduce(0) { most, header in
             // Codecs work in blocks of up to 64 by 64.
-            let own = max(picture.width - 63, 0).multipliedReportingOverflow(by: max(picture.height - 63, 0))
+            let own = max(header.width - 63, 0).multipliedReportingOverflow(by: max(header.height - 63, 0))
             let isBigger = own.overflow || own.partialValue > pixelCount
-            let planes = min(picture.planeByteCount, 1 << 48)
-            return max(most, (isBigger ? 4 * planes : 0) + (picture.hasGrain ? planes : 0))
+            let planes = min(header.planeByteCount, 1 << 48)
+            return max(most, (isBigger ? 4 * planes : 0) + (header.hasGrain ? planes : 0))
         }
     }
 
@@ -89,12 +89,12 @@ struct HEIFImages {
     private static let mostSizes = 1000
 
     /// Returns the images that a property describes.
-    static func pictures(in property: ISOBox, _ reader: ByteReader) -> [BitstreamHeader] {
+    static func headers(in property: ISOBox, _ reader: ByteReader) -> [BitstreamHeader] {
         switch property.type {
-        case fourCC("hvcC"): return HEVCSize.pictures(inConfiguration: property, reader)
+        case fourCC("hvcC"): return HEVCSize.headers(inConfiguration: property, reader)
         case fourCC("av1C"):
             let units = reader.slice(property.content.lowerBound + 4, property.content.count - 4)
-            return units.map { AV1Sequence.pictures(in: $0) } ?? []
+            return units.map { AV1Sequence.headers(in: $0) } ?? []
         default: return []
         }
     }
@@ -104,12 +104,12 @@ struct HEIFImages {
     /// - Throws: ``WebImageError/Code/limitExceeded``; ``WebImageError/Code/badImageData`` for an image that is larger than any in the boxes, as it
     ///   would be unusable.
     func check(pixelCount: Int, hasAlpha: Bool, _ limits: ImageLimits) throws(WebImageError) {
-        for picture in coded {
-            let planes = max(picture.planeByteCount, picture.planeByteCount(pixelCount: pixelCount))
-            let alpha = hasAlpha ? pixelCount * (picture.bitsPerSample > 8 ? 2 : 1) : 0
+        for header in coded {
+            let planes = max(header.planeByteCount, header.planeByteCount(pixelCount: pixelCount))
+            let alpha = hasAlpha ? pixelCount * (header.bitsPerSample > 8 ? 2 : 1) : 0
             try limits.check(decodedByteCount: min(planes, .max / 2) + alpha)
             // Codecs work in blocks of up to 64 by 64.
-            let isKnown = sizes.contains { picture.width < $0.width + 64 && picture.height < $0.height + 64 }
+            let isKnown = sizes.contains { header.width < $0.width + 64 && header.height < $0.height + 64 }
             guard isKnown else {
                 throw WebImageError(.badImageData, "HEIF: the image's size differs from the size in the boxes")
             }

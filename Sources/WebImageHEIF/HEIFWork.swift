@@ -27,17 +27,17 @@ struct HEIFWork {
     private var own: [Int: Double] = [:]
     private var states: [Int: State] = [:]
 
-    /// - Parameter pictures: the images, including those of ``derived`` types.
+    /// - Parameter images: the images, including those of ``derived`` types.
     /// - Throws: ``WebImageError/Code/badImageData``.
-    init(_ pictures: ISOImages, _ reader: ByteReader) throws(WebImageError) {
-        types = pictures.itemTypes
-        let properties = pictures.properties.map { Self.pixels(of: HEIFImages.pictures(in: $0, reader)) }
+    init(_ images: ISOImages, _ reader: ByteReader) throws(WebImageError) {
+        types = images.itemTypes
+        let properties = images.properties.map { Self.pixels(of: HEIFImages.headers(in: $0, reader)) }
         // Items may share data, which is read once.
         var pixels: [ISOImages.Sample: Double] = [:]
-        for sample in pictures.samples {
-            try pictures.withBytes(of: sample) { pixels[sample] = Self.pixels(of: sample.type, $0) }
+        for sample in images.samples {
+            try images.withBytes(of: sample) { pixels[sample] = Self.pixels(of: sample.type, $0) }
         }
-        for (item, samples) in pictures.items { own[item] = samples.reduce(0) { max($0, pixels[$1] ?? 0) } }
+        for (item, samples) in images.items { own[item] = samples.reduce(0) { max($0, pixels[$1] ?? 0) } }
         for meta in ISOBox.boxes(in: reader, 0..<reader.count) where meta.type == fourCC("meta") {
             for box in meta.children(in: reader, skipping: 4) {
                 if box.type == fourCC("iref") { try readReferences(box, reader) }
@@ -96,8 +96,8 @@ struct HEIFWork {
         return cost
     }
 
-    private static func pixels(of pictures: [BitstreamHeader]) -> Double {
-        pictures.reduce(0) { max($0, Double($1.width) * Double($1.height)) }
+    private static func pixels(of headers: [BitstreamHeader]) -> Double {
+        headers.reduce(0) { max($0, Double($1.width) * Double($1.height)) }
     }
 
     /// Returns the pixels of the canvas for derived images, which state their size; for coded ones, those of all coded images in the data.
@@ -106,8 +106,8 @@ struct HEIFWork {
         case fourCC("grid"): canvas(bytes, after: 4)
         case fourCC("iovl"): canvas(bytes, after: 10)
         case fourCC("iden"): 0
-        case fourCC("av01"): pixels(of: AV1Sequence.pictures(in: bytes))
-        default: pixels(of: HEVCSize.pictures(inUnits: bytes)) * Double(max(HEVCSize.pictureCount(inUnits: bytes), 1))
+        case fourCC("av01"): pixels(of: AV1Sequence.headers(in: bytes))
+        default: pixels(of: HEVCSize.headers(inUnits: bytes)) * Double(max(HEVCSize.imageCount(inUnits: bytes), 1))
         }
     }
 

@@ -3,41 +3,41 @@ import WebImageCodecs
 /// Parses the bitstream headers of HEVC images.
 enum HEVCSize {
     /// Returns the sequence parameter sets of a configuration record.
-    static func pictures(inConfiguration box: ISOBox, _ reader: ByteReader) -> [BitstreamHeader] {
-        var pictures: [BitstreamHeader] = []
+    static func headers(inConfiguration box: ISOBox, _ reader: ByteReader) -> [BitstreamHeader] {
+        var headers: [BitstreamHeader] = []
         guard let arrays = reader.byte(box.content.lowerBound + 22) else { return [] }
         var offset = box.content.lowerBound + 23
         for _ in 0..<arrays {
-            guard let kind = reader.byte(offset), let count = reader.bigEndian16(offset + 1) else { return pictures }
+            guard let kind = reader.byte(offset), let count = reader.bigEndian16(offset + 1) else { return headers }
             offset += 3
             for _ in 0..<count {
                 guard let length = reader.bigEndian16(offset), offset + 2 + length <= box.content.upperBound,
                     let unit = reader.slice(offset + 2, length)
-                else { return pictures }
+                else { return headers }
                 // Decoders ignore the type that the record states.
-                if kind & 0x3F == 33 || isSequence(unit), let picture = picture(ofSequence: unit) {
-                    pictures.append(picture)
+                if kind & 0x3F == 33 || isSequence(unit), let header = header(ofSequence: unit) {
+                    headers.append(header)
                 }
                 offset += 2 + length
             }
         }
-        return pictures
+        return headers
     }
 
     /// Returns the sequence parameter sets among the units of an image, each of which follows its length in four bytes.
-    static func pictures(inUnits bytes: UnsafeRawBufferPointer) -> [BitstreamHeader] {
+    static func headers(inUnits bytes: UnsafeRawBufferPointer) -> [BitstreamHeader] {
         let reader = ByteReader(bytes)
-        var pictures: [BitstreamHeader] = []
+        var headers: [BitstreamHeader] = []
         var offset = 0
         while let length = reader.bigEndian32(offset), let unit = reader.slice(offset + 4, Int(length)) {
-            if isSequence(unit), let picture = picture(ofSequence: unit) { pictures.append(picture) }
+            if isSequence(unit), let header = header(ofSequence: unit) { headers.append(header) }
             offset += 4 + Int(length)
         }
-        return pictures
+        return headers
     }
 
     /// Returns the number of images that begin among the units of one: decoders decode all of them.
-    static func pictureCount(inUnits bytes: UnsafeRawBufferPointer) -> Int {
+    static func imageCount(inUnits bytes: UnsafeRawBufferPointer) -> Int {
         let reader = ByteReader(bytes)
         var count = 0
         var offset = 0
@@ -54,7 +54,7 @@ enum HEVCSize {
     }
 
     /// Returns nil when the unit ends before the size; if only the rest is missing, the most expensive format is assumed.
-    static func picture(ofSequence unit: UnsafeRawBufferPointer) -> BitstreamHeader? {
+    static func header(ofSequence unit: UnsafeRawBufferPointer) -> BitstreamHeader? {
         var bits = BitReader(withoutStops(unit))
         // The unit's header has two bytes; the ID of the video parameter set has four bits.
         guard bits.skip(16 + 4), let layers = bits.read(3), bits.skip(1), bits.skip(88 + 8) else { return nil }

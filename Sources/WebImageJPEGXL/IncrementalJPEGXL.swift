@@ -15,7 +15,7 @@ final class IncrementalJPEGXL: IncrementalImage {
         var plan: DecodePlan
         let pixels: JPEGXLPixels
         let decoder: JPEGXLDecoder
-        let picture: RowBuffer
+        let buffer: RowBuffer
         var isDone = false
         /// A Boolean value that indicates whether data was decoded since the last flush to the image.
         var isNew = false
@@ -35,7 +35,7 @@ final class IncrementalJPEGXL: IncrementalImage {
         }
         guard var work else { return false }
         if !work.isDone {
-            let (base, bytesPerRow) = (work.picture.base, work.picture.bytesPerRow)
+            let (base, bytesPerRow) = (work.buffer.base, work.buffer.bytesPerRow)
             work.isDone = try work.decoder.advance(into: base, bytesPerRow: bytesPerRow, limits: options.limits)
             work.isNew = true
         }
@@ -72,13 +72,13 @@ final class IncrementalJPEGXL: IncrementalImage {
         guard isSettled, let plan, pixels.layout != .rgbaFloat, byteCount <= options.limits.maximumDecodedByteCount
         else { return nil }
         let decoder = JPEGXLDecoder(arriving: events, pixels: pixels, limits: options.limits)
-        let picture = try RowBuffer(
+        let buffer = try RowBuffer(
             width: pixels.width,
             height: pixels.height,
             layout: pixels.layout,
             colorProfile: decoder.colorProfile ?? pixels.color?.makeProfile()
         )
-        return Work(plan: plan, pixels: pixels, decoder: decoder, picture: picture)
+        return Work(plan: plan, pixels: pixels, decoder: decoder, buffer: buffer)
     }
 
     /// Compares the contents of the complete file with those of its beginning.
@@ -98,18 +98,18 @@ final class IncrementalJPEGXL: IncrementalImage {
     func preview(maximumPixelCount: Int) throws(WebImageError) -> Image? {
         guard let properties, var work else { return nil }
         if work.isDone {
-            work.picture.rowCount = work.picture.height
+            work.buffer.rowCount = work.buffer.height
         } else if work.isNew {
             work.isVisible = work.decoder.flush()
             let isAll = work.isVisible && work.decoder.hasOverview
-            work.picture.rowCount = isAll ? work.picture.height : work.isVisible ? work.picture.arrivedRowCount : 0
+            work.buffer.rowCount = isAll ? work.buffer.height : work.isVisible ? work.buffer.arrivedRowCount : 0
             work.isNew = false
         }
         self.work = work
-        guard work.picture.rowCount > 0 else { return nil }
+        guard work.buffer.rowCount > 0 else { return nil }
         let isStraight = work.isDone || !work.pixels.isPremultiplied
         return try ImageAssembler.makePreview(
-            of: isStraight ? work.picture : try StraightRows(work.picture, work.pixels),
+            of: isStraight ? work.buffer : try StraightRows(work.buffer, work.pixels),
             properties: properties,
             plan: work.plan,
             options: options,
@@ -121,7 +121,7 @@ final class IncrementalJPEGXL: IncrementalImage {
         guard let properties, let work else {
             throw WebImageError(.badImageData, "JPEG XL: the file has no image")
         }
-        work.picture.rowCount = work.picture.height
-        return try work.picture.image(properties: properties, plan: work.plan, options: options)
+        work.buffer.rowCount = work.buffer.height
+        return try work.buffer.image(properties: properties, plan: work.plan, options: options)
     }
 }

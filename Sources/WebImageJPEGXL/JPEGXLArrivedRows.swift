@@ -35,25 +35,25 @@ extension RowBuffer {
 
 /// Rows with unpremultiplied alpha, as previews need them; the decoder still needs the premultiplied ones.
 final class StraightRows: ReceivedRows {
-    private let picture: RowBuffer
+    private let buffer: RowBuffer
     private let pixels: JPEGXLPixels
     private let line: ScratchBuffer
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
-    init(_ picture: RowBuffer, _ pixels: JPEGXLPixels) throws(WebImageError) {
-        self.picture = picture
+    init(_ buffer: RowBuffer, _ pixels: JPEGXLPixels) throws(WebImageError) {
+        self.buffer = buffer
         self.pixels = pixels
         line = try ScratchBuffer(byteCount: pixels.bytesPerRow)
     }
 
-    var width: Int { picture.width }
-    var height: Int { picture.height }
-    var extent: (width: Double, height: Double) { picture.extent }
-    var layout: ScanlineLayout { picture.layout }
-    var colorProfile: Data? { picture.colorProfile }
+    var width: Int { buffer.width }
+    var height: Int { buffer.height }
+    var extent: (width: Double, height: Double) { buffer.extent }
+    var layout: ScanlineLayout { buffer.layout }
+    var colorProfile: Data? { buffer.colorProfile }
 
     func row(_ row: Int) -> UnsafePointer<UInt8>? {
-        guard let source = picture.row(row) else { return nil }
+        guard let source = buffer.row(row) else { return nil }
         line.base.copyMemory(from: source, byteCount: pixels.bytesPerRow)
         pixels.straighten(line.base)
         return UnsafePointer(line.bytes)

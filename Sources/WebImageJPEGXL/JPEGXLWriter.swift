@@ -86,11 +86,11 @@ final class JPEGXLWriter {
         if isAnimated { try describeFrame(area, duration) }
         // libjxl needs the image in one buffer, of which it makes a copy.
         let bytesPerRow = rows.width * (hasAlpha ? 4 : 3)
-        let picture = try ScratchBuffer(byteCount: bytesPerRow * rows.height)
+        let pixels = try ScratchBuffer(byteCount: bytesPerRow * rows.height)
         var row = 0
         try rows.forEachBlock { (base, stride, count) throws(WebImageError) in
             for index in 0..<count {
-                let target = picture.base + (row + index) * bytesPerRow
+                let target = pixels.base + (row + index) * bytesPerRow
                 target.copyMemory(from: base + index * stride, byteCount: bytesPerRow)
             }
             row += count
@@ -101,7 +101,7 @@ final class JPEGXLWriter {
             endianness: JXL_NATIVE_ENDIAN,
             align: 0
         )
-        try check(JxlEncoderAddImageFrame(settings, &format, picture.base, bytesPerRow * rows.height))
+        try check(JxlEncoderAddImageFrame(settings, &format, pixels.base, bytesPerRow * rows.height))
         // The last frame is only marked as such if the input is closed before it is written.
         if isLast { JxlEncoderCloseInput(encoder) }
         try drain()

@@ -129,22 +129,22 @@ struct SVGScreening {
         }
     }
 
-    private mutating func check(_ picture: Data) throws(WebImageError) {
+    private mutating func check(_ image: Data) throws(WebImageError) {
         let size: (width: Int, height: Int)
-        if ImageFormat(detecting: picture) == .svg {
+        if ImageFormat(detecting: image) == .svg {
             guard level + 1 < Self.deepest else {
                 throw .limitExceeded("SVG nesting depth", allowed: Self.deepest, required: level + 2)
             }
             var inner = SVGScreening(limits: limits, level: level + 1, decodedByteCount: decodedByteCount)
             // Other elements would make it a part of this drawing, at its size; browsers do not support that.
             guard isImage else { throw WebImageError(.badImageData, "it embeds a document outside an image element") }
-            let screened = try inner.screen(picture)
+            let screened = try inner.screen(image)
             // An embedded document cannot be edited, because it is encoded in a URL.
-            guard screened == picture else { throw WebImageError(.badImageData, "a nested image is damaged") }
+            guard screened == image else { throw WebImageError(.badImageData, "a nested image is damaged") }
             decodedByteCount = inner.decodedByteCount
             size = try SVGDocument(screened).pixelSize()
         } else {
-            let properties = try Self.coders.properties(of: picture, limits: limits)
+            let properties = try Self.coders.properties(of: image, limits: limits)
             size = (properties.width, properties.height)
         }
         try limits.check(width: size.width, height: size.height)

@@ -1,8 +1,8 @@
 /// Parses AV1 sequence headers, which state the maximum size and the sample format of the frames.
 package enum AV1Sequence {
     /// Returns the headers in a sequence of OBUs.
-    package static func pictures(in bytes: UnsafeRawBufferPointer) -> [BitstreamHeader] {
-        var pictures: [BitstreamHeader] = []
+    package static func headers(in bytes: UnsafeRawBufferPointer) -> [BitstreamHeader] {
+        var headers: [BitstreamHeader] = []
         let reader = ByteReader(bytes)
         var offset = 0
         while let header = reader.byte(offset) {
@@ -12,12 +12,12 @@ package enum AV1Sequence {
                 guard let size = number(reader, &offset) else { break }
                 length = min(size, max(bytes.count - offset, 0))
             }
-            if header >> 3 & 15 == 1, let unit = reader.slice(offset, length), let picture = picture(unit) {
-                pictures.append(picture)
+            if header >> 3 & 15 == 1, let unit = reader.slice(offset, length), let sequence = sequenceHeader(unit) {
+                headers.append(sequence)
             }
             offset += length
         }
-        return pictures
+        return headers
     }
 
     /// Reads a number of seven bits per byte, the lowest first (LEB128).
@@ -33,13 +33,13 @@ package enum AV1Sequence {
     }
 
     /// Returns nil when the header ends before the size; if only the colour information is missing, the most expensive format is assumed.
-    static func picture(_ unit: UnsafeRawBufferPointer) -> BitstreamHeader? {
+    static func sequenceHeader(_ unit: UnsafeRawBufferPointer) -> BitstreamHeader? {
         var bits = BitReader(Array(unit.prefix(1024)))
         guard let profile = bits.read(3), bits.skip(1), let isReduced = bits.flag(),
             skipOperatingPoints(&bits, isReduced: isReduced), let widthBits = bits.read(4),
             let heightBits = bits.read(4), let width = bits.read(widthBits + 1), let height = bits.read(heightBits + 1)
         else { return nil }
-        var picture = BitstreamHeader(
+        var sequence = BitstreamHeader(
             width: width + 1,
             height: height + 1,
             samplesPerTwoPixels: 6,
@@ -47,10 +47,10 @@ package enum AV1Sequence {
             hasGrain: true
         )
         if skipTools(&bits, isReduced: isReduced), let colors = colors(&bits, profile: profile) {
-            (picture.samplesPerTwoPixels, picture.bitsPerSample) = colors
-            picture.hasGrain = bits.flag() ?? true
+            (sequence.samplesPerTwoPixels, sequence.bitsPerSample) = colors
+            sequence.hasGrain = bits.flag() ?? true
         }
-        return picture
+        return sequence
     }
 
     private static func skipOperatingPoints(_ bits: inout BitReader, isReduced: Bool) -> Bool {

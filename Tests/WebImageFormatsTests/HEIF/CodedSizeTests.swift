@@ -69,7 +69,7 @@ import WebImage
         try data.withBytes { (bytes) throws(WebImageError) in
             let pictures = try ISOImages(ByteReader(bytes), types: [fourCC("av01")])
             for sample in pictures.samples {
-                try pictures.withBytes(of: sample) { found.formUnion(AV1Sequence.pictures(in: $0)) }
+                try pictures.withBytes(of: sample) { found.formUnion(AV1Sequence.headers(in: $0)) }
             }
         }
         #expect(!found.isEmpty && found.allSatisfy { $0.bitsPerSample == bits })
@@ -92,7 +92,7 @@ import WebImage
             let pictures = try ISOImages(ByteReader(bytes), types: [fourCC("av01")])
             var found: Set<BitstreamHeader> = []
             for sample in pictures.samples {
-                try pictures.withBytes(of: sample) { found.formUnion(AV1Sequence.pictures(in: $0)) }
+                try pictures.withBytes(of: sample) { found.formUnion(AV1Sequence.headers(in: $0)) }
             }
             return found
         }
@@ -123,8 +123,8 @@ import WebImage
         let bytes = stride(from: 0, to: bits.count - 7, by: 8).map { start in
             (0..<8).reduce(UInt8(0)) { $0 << 1 | (bits[start + $1] ? 1 : 0) }
         }
-        let picture = bytes.withUnsafeBytes { AV1Sequence.picture($0) }
-        #expect(picture.map { [$0.width, $0.height] } == [5000, 3000])
+        let header = bytes.withUnsafeBytes { AV1Sequence.sequenceHeader($0) }
+        #expect(header.map { [$0.width, $0.height] } == [5000, 3000])
     }
 
     @Test(arguments: liars + ["inside-320x240.heic", "av1-320x240.heic"])
