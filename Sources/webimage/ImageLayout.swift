@@ -57,12 +57,12 @@ struct ImageLayout: Equatable {
     ///     column.
     ///   - fills: True to enlarge it to the available space.
     init(width: Int, height: Int, in grid: CellGrid, isGraphics: Bool, fills: Bool) {
-        let (pictureWidth, pictureHeight) = (Double(width), Double(height))
+        let (imageWidth, imageHeight) = (Double(width), Double(height))
         let (cellWidth, cellHeight) = (Double(grid.cellWidth), Double(grid.cellHeight))
-        let fit = min(Double(grid.width) / pictureWidth, Double(grid.height) / pictureHeight)
+        let fit = min(Double(grid.width) / imageWidth, Double(grid.height) / imageHeight)
         let scale = fills ? fit : min(isGraphics ? 1 : cellWidth, fit)
-        let across = pictureWidth * scale / cellWidth
-        let down = pictureHeight * scale / cellHeight
+        let across = imageWidth * scale / cellWidth
+        let down = imageHeight * scale / cellHeight
         // A rounding error must not add a cell to an image that fits exactly.
         let rule: FloatingPointRoundingRule = isGraphics ? .up : .toNearestOrAwayFromZero
         let slack = isGraphics ? 1e-6 : 0

@@ -179,13 +179,13 @@ struct ThumbnailTransformer: ImageTransformer {
     }
 
     /// Returns the size of the thumbnail, in points; nil if the image is small enough.
-    private func size(of picture: ImageExtent) -> ImageSize? {
-        let (width, height) = (Double(picture.width), Double(picture.height))
+    private func size(of extent: ImageExtent) -> ImageSize? {
+        let (width, height) = (Double(extent.width), Double(extent.height))
         let factor = min(box.width / width, box.height / height)
         guard factor < 1 else { return nil }
         return ImageSize(
-            width: max((width * factor).rounded(), 1) / picture.scale,
-            height: max((height * factor).rounded(), 1) / picture.scale
+            width: max((width * factor).rounded(), 1) / extent.scale,
+            height: max((height * factor).rounded(), 1) / extent.scale
         )
     }
 }

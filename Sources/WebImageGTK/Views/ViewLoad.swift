@@ -170,7 +170,7 @@ final class ViewLoad {
     private func deliver(_ delivery: WebImageLoadOperation.Delivery) {
         guard !isOver else { return }
         switch delivery {
-        case .interim(let picture): deliver(.success(picture))
+        case .interim(let result): deliver(.success(result))
         case .last(let result): deliver(result)
         case .nothingMore where hasImage:
             end()

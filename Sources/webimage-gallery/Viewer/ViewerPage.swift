@@ -114,7 +114,7 @@ final class ViewerPage {
         gtk_picture_set_alternative_text(picture.opaque, item.title)
         facts.clear(item)
         animation.show(nil)
-        geometry.picture = thumbnail?.uprightSourceSize ?? ImageSize(width: 0, height: 0)
+        geometry.image = thumbnail?.uprightSourceSize ?? ImageSize(width: 0, height: 0)
         geometry.fit()
         showFitting()
         recording = LoadRecording()
@@ -177,7 +177,7 @@ final class ViewerPage {
 
     private func settle(_ result: WebImageResult) {
         self.result = result
-        geometry.picture = result.image.uprightSourceSize
+        geometry.image = result.image.uprightSourceSize
         applyZoom()
         describe(result.image)
         animation.show(result.image)

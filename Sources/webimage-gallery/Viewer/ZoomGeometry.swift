@@ -3,7 +3,7 @@ import WebImage
 /// The zoom and position of an image in its area. In points, except for the image size.
 struct ZoomGeometry: Equatable {
     /// The upright size of the image in pixels; 0 while unknown.
-    var picture = ImageSize(width: 0, height: 0)
+    var image = ImageSize(width: 0, height: 0)
     /// The size of the area.
     var view = ImageSize(width: 0, height: 0)
     /// Screen pixels per point.
@@ -18,12 +18,12 @@ struct ZoomGeometry: Equatable {
     private static let limits = 0.02...16.0
 
     /// True if the size of the image is known.
-    var isKnown: Bool { picture.width > 0 && picture.height > 0 }
+    var isKnown: Bool { image.width > 0 && image.height > 0 }
 
     /// The zoom at which the image fits into the area; at most 1.
     var fittingZoom: Double {
         guard isKnown, view.width > 0, view.height > 0 else { return 1 }
-        return min(view.width * scaleFactor / picture.width, view.height * scaleFactor / picture.height, 1)
+        return min(view.width * scaleFactor / image.width, view.height * scaleFactor / image.height, 1)
     }
 
     /// The effective zoom.
@@ -33,7 +33,7 @@ struct ZoomGeometry: Equatable {
     var content: ImageSize { content(at: shownZoom) }
 
     private func content(at zoom: Double) -> ImageSize {
-        ImageSize(width: side(picture.width, zoom), height: side(picture.height, zoom))
+        ImageSize(width: side(image.width, zoom), height: side(image.height, zoom))
     }
 
     private func side(_ pixels: Double, _ zoom: Double) -> Double {
@@ -53,7 +53,7 @@ struct ZoomGeometry: Equatable {
     /// - Returns: the new scroll position; nil if the size of the image is unknown.
     mutating func setZoom(_ wanted: Double, about place: ImagePoint?, from scroll: ImagePoint) -> ImagePoint? {
         guard isKnown, wanted.isFinite else { return nil }
-        let most = Self.maximumSide * scaleFactor / max(picture.width, picture.height)
+        let most = Self.maximumSide * scaleFactor / max(image.width, image.height)
         let upper = min(Self.limits.upperBound, most)
         let lower = min(Self.limits.lowerBound, fittingZoom, upper)
         let place = place ?? ImagePoint(x: view.width / 2, y: view.height / 2)

@@ -7,7 +7,7 @@ import WebImage
 @Suite struct ZoomGeometryTests {
     private func geometry(_ width: Double, _ height: Double, scale: Double = 1) -> ZoomGeometry {
         ZoomGeometry(
-            picture: ImageSize(width: width, height: height),
+            image: ImageSize(width: width, height: height),
             view: ImageSize(width: 800, height: 600),
             scaleFactor: scale
         )
@@ -20,8 +20,8 @@ import WebImage
         let content = geometry.content
         let (left, top) = (max((800 - content.width) / 2, 0), max((600 - content.height) / 2, 0))
         return ImagePoint(
-            x: (scroll.x + place.x - left) / content.width * geometry.picture.width,
-            y: (scroll.y + place.y - top) / content.height * geometry.picture.height
+            x: (scroll.x + place.x - left) / content.width * geometry.image.width,
+            y: (scroll.y + place.y - top) / content.height * geometry.image.height
         )
     }
 
