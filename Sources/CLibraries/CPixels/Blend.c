@@ -17,7 +17,7 @@ INLINE uint8_t rounded(float value) { return (uint8_t)(int)(lesser(greater(value
 struct weights {
     float on_clear;
     float on_opaque;
-    float picture;
+    float image;
 };
 
 static struct weights weights_of(int mode, float alpha) {
@@ -44,10 +44,10 @@ static void blend_linear(
     const float slope = (weights.on_opaque - weights.on_clear) / 255;
     for (size_t i = 0; i < count; i++) {
         const float left = weights.on_clear + slope * bgra[4 * i + 3];
-        const uint8_t blue = rounded(b * left + bgra[4 * i] * weights.picture);
-        const uint8_t green = rounded(g * left + bgra[4 * i + 1] * weights.picture);
-        const uint8_t red = rounded(r * left + bgra[4 * i + 2] * weights.picture);
-        result[4 * i + 3] = rounded(a * left + bgra[4 * i + 3] * weights.picture);
+        const uint8_t blue = rounded(b * left + bgra[4 * i] * weights.image);
+        const uint8_t green = rounded(g * left + bgra[4 * i + 1] * weights.image);
+        const uint8_t red = rounded(r * left + bgra[4 * i + 2] * weights.image);
+        result[4 * i + 3] = rounded(a * left + bgra[4 * i + 3] * weights.image);
         result[4 * i] = blue;
         result[4 * i + 1] = green;
         result[4 * i + 2] = red;
@@ -67,34 +67,34 @@ static void blend_plus_darker(const float premultiplied[4], const uint8_t *bgra,
 
 // MARK: Modes of one component at a time; those of the colour and the image are straight, 0...1.
 
-INLINE float hard_light(float picture, float color) {
+INLINE float hard_light(float image, float color) {
     const float twice = 2 * color - 1;
-    return color <= 0.5f ? 2 * picture * color : picture + twice - picture * twice;
+    return color <= 0.5f ? 2 * image * color : image + twice - image * twice;
 }
 
-INLINE float soft_light(float picture, float color) {
-    if (color <= 0.5f) { return picture - (1 - 2 * color) * picture * (1 - picture); }
-    const float lit = picture <= 0.25f ? ((16 * picture - 12) * picture + 4) * picture : sqrtf(picture);
-    return picture + (2 * color - 1) * (lit - picture);
+INLINE float soft_light(float image, float color) {
+    if (color <= 0.5f) { return image - (1 - 2 * color) * image * (1 - image); }
+    const float lit = image <= 0.25f ? ((16 * image - 12) * image + 4) * image : sqrtf(image);
+    return image + (2 * color - 1) * (lit - image);
 }
 
-INLINE float mixed(int mode, float picture, float color) {
+INLINE float mixed(int mode, float image, float color) {
     switch (mode) {
-        case cpixels_blend_multiply: return picture * color;
-        case cpixels_blend_screen: return picture + color - picture * color;
-        case cpixels_blend_overlay: return hard_light(color, picture);
-        case cpixels_blend_darken: return lesser(picture, color);
-        case cpixels_blend_lighten: return greater(picture, color);
+        case cpixels_blend_multiply: return image * color;
+        case cpixels_blend_screen: return image + color - image * color;
+        case cpixels_blend_overlay: return hard_light(color, image);
+        case cpixels_blend_darken: return lesser(image, color);
+        case cpixels_blend_lighten: return greater(image, color);
         case cpixels_blend_color_dodge:
-            if (picture <= 0) { return 0; }
-            return color >= 1 ? 1 : lesser(1, picture / (1 - color));
+            if (image <= 0) { return 0; }
+            return color >= 1 ? 1 : lesser(1, image / (1 - color));
         case cpixels_blend_color_burn:
-            if (picture >= 1) { return 1; }
-            return color <= 0 ? 0 : 1 - lesser(1, (1 - picture) / color);
-        case cpixels_blend_soft_light: return soft_light(picture, color);
-        case cpixels_blend_hard_light: return hard_light(picture, color);
-        case cpixels_blend_difference: return fabsf(picture - color);
-        default: return picture + color - 2 * picture * color;
+            if (image >= 1) { return 1; }
+            return color <= 0 ? 0 : 1 - lesser(1, (1 - image) / color);
+        case cpixels_blend_soft_light: return soft_light(image, color);
+        case cpixels_blend_hard_light: return hard_light(image, color);
+        case cpixels_blend_difference: return fabsf(image - color);
+        default: return image + color - 2 * image * color;
     }
 }
 
@@ -128,13 +128,13 @@ static struct rgb with_saturation(struct rgb c, float wanted) {
     return (struct rgb){(c.r - low) * wanted / range, (c.g - low) * wanted / range, (c.b - low) * wanted / range};
 }
 
-static struct rgb toned(int mode, struct rgb picture, struct rgb color) {
+static struct rgb toned(int mode, struct rgb image, struct rgb color) {
     switch (mode) {
-        case cpixels_blend_hue: return with_luminosity(with_saturation(color, saturation(picture)), luminosity(picture));
+        case cpixels_blend_hue: return with_luminosity(with_saturation(color, saturation(image)), luminosity(image));
         case cpixels_blend_saturation:
-            return with_luminosity(with_saturation(picture, saturation(color)), luminosity(picture));
-        case cpixels_blend_color: return with_luminosity(color, luminosity(picture));
-        default: return with_luminosity(picture, luminosity(color));
+            return with_luminosity(with_saturation(image, saturation(color)), luminosity(image));
+        case cpixels_blend_color: return with_luminosity(color, luminosity(image));
+        default: return with_luminosity(image, luminosity(color));
     }
 }
 
