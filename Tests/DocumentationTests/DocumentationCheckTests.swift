@@ -128,7 +128,7 @@ import Testing
     {
         try writeConformance(Self.conformances)
         #expect(try await check("symbols", "graphs", "Page.md", "Digest.txt", "--update").status == 0)
-        try write("A `Loader` is `Loading`: `load` and `name`.\n", to: "Guide.md")
+        try write("A `Loader` is `Loading`: `load` of a text, and `name`.\n", to: "Guide.md")
         let run = try await check("symbols", "graphs", "Page.md", "Digest.txt", "Guide.md")
         #expect(run.status == 1)
         #expect(

@@ -105,8 +105,8 @@ enum TableSnippets {
     ) -> PipelineTransformer {
         WebImagePrefetcher.shared.prefetch(urls)
         WebImagePrefetcher.shared.prefetch(urls, target: .disk)
-        WebImagePrefetcher.shared.prefetch(urls) { progress in
-            print(progress)
+        WebImagePrefetcher.shared.prefetch(urls) { result in
+            print(result)
         }
         WebImagePrefetcher.shared.isSuspended = true
         ImageCodersManager.shared.add(coder)
