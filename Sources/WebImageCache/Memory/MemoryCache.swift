@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A cache of decoded images in memory, by key.
 ///
 /// Both limits hold whenever a call has returned. The eviction rule adapts to recent requests: either the least recently used image
@@ -8,8 +10,11 @@
 /// the thread that evicted them, when no lock is held.
 public final class MemoryCache: Sendable {
     private let core: MemoryCacheCore
-    // Held for its lifetime: while it exists, the cache is notified of memory pressure.
-    private let pressure: MemoryPressureMonitor.Registration?
+    private let pressureMonitor: MemoryPressureMonitor?
+    private let leastObservedCost: Int
+    private let observesPressure = Atomic(false)
+    // While it exists, the cache is notified of memory pressure.
+    private let pressure = Lock<MemoryPressureMonitor.Registration?>(nil)
 
     /// Creates an empty cache.
     ///
@@ -17,7 +22,8 @@ public final class MemoryCache: Sendable {
     ///   - maxMemoryCost: the maximum total cost of all images in bytes; 0 means no limit.
     ///   - maxMemoryCount: the maximum number of images; 0 means no limit.
     ///   - usesWeakCache: true if evicted images can be found while they are still in use.
-    ///   - respondsToMemoryPressure: true if the cache shrinks when the system runs short of memory.
+    ///   - respondsToMemoryPressure: true if the cache shrinks when the system runs short of memory. That begins when its images cost
+    ///     16 MiB for the first time.
     public convenience init(
         maxMemoryCost: Int = MemoryCache.defaultCostLimit,
         maxMemoryCount: Int = 0,
@@ -28,15 +34,32 @@ public final class MemoryCache: Sendable {
         self.init(limits, usesWeakCache: usesWeakCache, pressureMonitor: respondsToMemoryPressure ? .shared : nil)
     }
 
-    init(_ limits: EvictionLimits, usesWeakCache: Bool, pressureMonitor: MemoryPressureMonitor?) {
-        let core = MemoryCacheCore(limits: limits, usesWeakCache: usesWeakCache)
-        self.core = core
-        pressure = pressureMonitor?.register { level in
+    /// Creates an empty cache.
+    ///
+    /// - Parameter leastObservedCost: The cost of all images from which on the cache is notified of memory pressure. Less is not worth
+    ///   a thread that waits, and 10 ms at the end of the process: that long the kernel takes to close its file.
+    init(
+        _ limits: EvictionLimits,
+        usesWeakCache: Bool,
+        pressureMonitor: MemoryPressureMonitor?,
+        leastObservedCost: Int = 16 << 20
+    ) {
+        core = MemoryCacheCore(limits: limits, usesWeakCache: usesWeakCache)
+        self.pressureMonitor = pressureMonitor
+        self.leastObservedCost = leastObservedCost
+    }
+
+    private func observePressure() {
+        guard let pressureMonitor, !observesPressure.load(ordering: .relaxed), core.totalCost >= leastObservedCost,
+            !observesPressure.exchange(true, ordering: .relaxed)
+        else { return }
+        let registration = pressureMonitor.register { [core] level in
             switch level {
             case .some: core.trim(.pressure) { $0 / 2 }
             case .full: core.removeAll(.pressure, keepingWeak: true)
             }
         }
+        pressure.withLock { $0 = registration }
     }
 
     // MARK: - Images
@@ -64,6 +87,7 @@ public final class MemoryCache: Sendable {
     public func setImage(_ image: Image?, forKey key: MemoryCacheKey, cost: Int? = nil) {
         guard let image else { return core.remove(key) }
         core.set(image, cost: cost ?? image.memoryCost, for: key)
+        observePressure()
     }
 
     /// Removes an image, also from the weak level.

@@ -37,8 +37,11 @@ private final class FakePressureSource: MemoryPressureSource {
 }
 
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct MemoryPressureTests {
+    /// A cache with one image, of cost 10, that is notified of memory pressure from its first image on.
     private func makeCache(_ monitor: MemoryPressureMonitor) -> MemoryCache {
-        MemoryCache(EvictionLimits(), usesWeakCache: false, pressureMonitor: monitor)
+        let cache = MemoryCache(EvictionLimits(), usesWeakCache: false, pressureMonitor: monitor, leastObservedCost: 1)
+        cache.setImage(.tiny(), forKey: "0", cost: 10)
+        return cache
     }
 
     /// Sends one report and waits until it has arrived.
@@ -74,6 +77,23 @@ private final class FakePressureSource: MemoryPressureSource {
         #expect(cache.image(forKey: "shown") === shown)
     }
 
+    @Test func `A cache is notified from the first image on that makes it worth a thread`() {
+        let monitor = MemoryPressureMonitor { FakePressureSource() }
+        let cache = MemoryCache(
+            EvictionLimits(),
+            usesWeakCache: false,
+            pressureMonitor: monitor,
+            leastObservedCost: 100
+        )
+        cache.setImage(.tiny(), forKey: "a", cost: 50)
+        cache.setImage(.tiny(), forKey: "b", cost: 49)
+        #expect(!monitor.isListening)
+        cache.setImage(.tiny(), forKey: "b", cost: 50)
+        #expect(monitor.isListening)
+        cache.removeAll()
+        #expect(monitor.isListening, "opening costs more than waiting")
+    }
+
     @Test func `Without listeners no thread runs`() async {
         let opened = Lock(0)
         let monitor = MemoryPressureMonitor {
@@ -97,7 +117,7 @@ private final class FakePressureSource: MemoryPressureSource {
         let cache = makeCache(monitor)
         #expect(!monitor.isAvailable && !monitor.isListening)
         cache.setImage(.tiny(), forKey: "a")
-        #expect(cache.count == 1)
+        #expect(cache.count == 2)
     }
 
     @Test func `A removed listener is not notified`() async {
