@@ -163,7 +163,7 @@ extension ImageCache {
     }
 
     /// Replaces the extended data of the entry on disk; nil removes it. The image and its timestamps do not change. Does nothing if
-    /// there is no entry, and does not change an image in memory. Returns after the change.
+    /// there is no entry. An image in memory keeps its extended data. Returns when the entry has been changed.
     public func setExtendedData(_ data: Data?, forKey key: String) async {
         await awaitCompletion { setExtendedData(data, forKey: key, completion: $0) }
     }
@@ -186,9 +186,9 @@ extension ImageCache {
         submit(.amend(EntryAmendment(validators: .some(validators))), forKey: key, completion: nil)
     }
 
-    /// Returns the ThumbHash of an entry on disk, about 25 bytes that describe the image, for a placeholder while it is decoded;
-    /// nil if there is no entry or no hash. Loads create it for every original that they decode and store. Reads only the end of
-    /// the file (if the disk level is a ``DiskCache``), and does not count as an access.
+    /// Returns the ThumbHash of an entry on disk: about 25 bytes, for a placeholder while the image is decoded. Nil without an entry
+    /// or a hash. A load computes the hash of each original that it decodes and stores. The call reads only the end of the file (if
+    /// the disk level is a ``DiskCache``), and does not count as an access.
     public func thumbHash(forKey key: String) async -> ThumbHash? {
         await onDiskQueue { $0.readDetails(forKey: key).found?.thumbHash }
     }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A cache of decoded images in memory, by key.
 ///
 /// Both limits hold whenever a call has returned. The eviction rule adapts to recent requests: either the least recently used image
@@ -12,7 +10,6 @@ public final class MemoryCache: Sendable {
     private let core: MemoryCacheCore
     private let pressureMonitor: MemoryPressureMonitor?
     private let leastObservedCost: Int
-    private let observesPressure = Atomic(false)
     // While it exists, the cache is notified of memory pressure.
     private let pressure = Lock<MemoryPressureMonitor.Registration?>(nil)
 
@@ -50,16 +47,16 @@ public final class MemoryCache: Sendable {
     }
 
     private func observePressure() {
-        guard let pressureMonitor, !observesPressure.load(ordering: .relaxed), core.totalCost >= leastObservedCost,
-            !observesPressure.exchange(true, ordering: .relaxed)
-        else { return }
-        let registration = pressureMonitor.register { [core] level in
-            switch level {
-            case .some: core.trim(.pressure) { $0 / 2 }
-            case .full: core.removeAll(.pressure, keepingWeak: true)
+        guard let pressureMonitor else { return }
+        pressure.withLock { pressure in
+            guard pressure == nil, core.totalCost >= leastObservedCost else { return }
+            pressure = pressureMonitor.register { [core] level in
+                switch level {
+                case .some: core.trim(.pressure) { $0 / 2 }
+                case .full: core.removeAll(.pressure, keepingWeak: true)
+                }
             }
         }
-        pressure.withLock { $0 = registration }
     }
 
     // MARK: - Images
