@@ -144,9 +144,9 @@ extension ImageOrientation {
 extension ImageMetadata {
     /// Writes the properties that decoders set: not those of transformers and previews, nor the source hash.
     fileprivate func write(to writer: inout WireWriter) {
-        for value in [format.rawValue, sourceWidth, sourceHeight, sourceOrientation.rawValue, frameCount, loopCount] {
-            writer.write(value)
-        }
+        for value in [
+            format.rawValue, sourceWidth, sourceHeight, sourceOrientation.rawValue, frameCount, pageCount, loopCount,
+        ] { writer.write(value) }
         writer.write(colorProfile) { $0.write(String(decoding: $1.utf8.prefix(1000), as: UTF8.self)) }
         writer.write(scaleDownLimitBytes)
         for flag in [isThumbnail, isVector, isFirstFrame, isHighDynamicRange, isDamaged] { writer.write(flag) }
@@ -159,6 +159,7 @@ extension ImageMetadata {
         sourceHeight = try reader.int(0...WireLimit.side, "the height in the file")
         sourceOrientation = try ImageOrientation(from: &reader)
         frameCount = try reader.int(1...WireLimit.frames, "the number of frames")
+        pageCount = try reader.int(1...WireLimit.frames, "the number of pages")
         loopCount = try reader.int(0...WireLimit.loops, "the number of loops")
         colorProfile = try reader.optional { (reader) throws(WireError) in try reader.text(atMost: WireLimit.text) }
         scaleDownLimitBytes = try reader.int(0...Int.max, "the byte limit")
@@ -201,7 +202,7 @@ extension ImageProperties {
 
 extension WebImageError {
     /// The codes that a decoder may report.
-    private static let codes: [Code] = [.badImageData, .limitExceeded, .unsupportedFormat, .outOfMemory]
+    private static let codes: [Code] = [.badImageData, .limitExceeded, .unsupportedFormat, .outOfMemory, .pageNotFound]
 
     fileprivate func write(to writer: inout WireWriter) {
         writer.write(code.rawValue)

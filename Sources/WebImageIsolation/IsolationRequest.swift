@@ -129,6 +129,7 @@ extension ImageDecodeOptions {
         writer.write(formatHint) { $0.write($1.rawValue) }
         writer.write(decodeToHDR)
         writer.write(refusesDamagedData)
+        writer.write(page)
         limits.write(to: &writer)
     }
 
@@ -150,6 +151,7 @@ extension ImageDecodeOptions {
         formatHint = try reader.optional { (reader) throws(WireError) in ImageFormat(rawValue: try reader.int()) }
         decodeToHDR = try reader.bool()
         refusesDamagedData = try reader.bool()
+        page = try reader.int()
         limits = try ImageLimits(from: &reader)
     }
 }

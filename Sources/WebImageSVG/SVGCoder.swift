@@ -20,9 +20,6 @@ public import WebImageCodecs
 /// left out there. Compressed documents (`.svgz`) are not read. The result is an image with alpha; ``WebImage/ImageMetadata/isVector`` is set.
 /// Encoding SVG is not supported.
 public struct SVGCoder: ImageCoder {
-    /// The longest side that cairo draws.
-    private static let longestSide = 32_767
-
     /// The maximum number of bytes of a document that is drawn in this process; 0 for none.
     public let maximumInProcessByteCount: Int
 
@@ -107,30 +104,12 @@ public struct SVGCoder: ImageCoder {
         return properties
     }
 
-    /// Returns the plan of a drawing. The limits apply to the drawn size, not to the size that the document states.
     static func plan(
         _ document: SVGDocument,
         _ properties: ImageProperties,
         _ options: ImageDecodeOptions
     ) throws(WebImageError) -> DecodePlan {
-        var wanted = properties
-        if let box = options.thumbnailPixelSize, box.isUsable {
-            var size = box
-            if options.preserveAspectRatio {
-                let (across, down) = (box.width / document.width, box.height / document.height)
-                let scale = options.thumbnailCovers ? max(across, down) : min(across, down)
-                size = ImageSize(width: document.width * scale, height: document.height * scale)
-            }
-            wanted.width = SVGDocument.pixels(size.width, .toNearestOrAwayFromZero)
-            wanted.height = SVGDocument.pixels(size.height, .toNearestOrAwayFromZero)
-        }
-        let side = max(wanted.width, wanted.height)
-        try options.limits.check(width: wanted.width, height: wanted.height)
-        guard side <= longestSide else { throw .limitExceeded("SVG side length", allowed: longestSide, required: side) }
-        var unboxed = options
-        unboxed.thumbnailPixelSize = nil
-        var plan = try DecodePlan.make(for: wanted, options: unboxed)
-        plan.isThumbnail = wanted.width != properties.width || wanted.height != properties.height
-        return plan
+        guard options.page == 0 else { throw .pageNotFound(options.page, of: 1) }
+        return try DecodePlan.drawing(width: document.width, height: document.height, properties, options)
     }
 }

@@ -36,13 +36,7 @@ final class SVGDocument {
         guard width.isFinite, height.isFinite, width > 0, height > 0 else {
             throw WebImageError(.badImageData, "the SVG document has no size (\(width) by \(height))")
         }
-        return (Self.pixels(width, .up), Self.pixels(height, .up))
-    }
-
-    /// Rounds a side to at least 1. Sizes above any limit are clamped to fit an `Int`; a size slightly above a whole number counts as that
-    /// number.
-    static func pixels(_ side: Double, _ rule: FloatingPointRoundingRule) -> Int {
-        max(Int((min(side, 1e9) - 1e-6).rounded(rule)), 1)
+        return (DecodePlan.drawnSide(width, .up), DecodePlan.drawnSide(height, .up))
     }
 
     /// Returns the size that browsers use: width and height; if one is missing or a percentage, it follows from the other and the aspect ratio of the

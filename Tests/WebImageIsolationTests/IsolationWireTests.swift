@@ -27,6 +27,7 @@ import Testing
         options.limits.maximumPixelCount = .random(in: 0...Int.max, using: &random)
         options.limits.maximumScanCount = .random(in: 0...Int.max, using: &random)
         if Bool.random(using: &random) { options.limits.maximumDecodeDuration = .random(in: 0...9, using: &random) }
+        options.page = .random(in: 0...Int.max, using: &random)
         options.limits.maximumColorProfileByteCount = .random(in: 0...Int.max, using: &random)
         return options
     }
@@ -49,6 +50,7 @@ import Testing
         (metadata.format, metadata.sourceWidth, metadata.sourceHeight) = (.avif, 40, 30)
         (metadata.sourceOrientation, metadata.frameCount, metadata.loopCount) = (.left, 7, 3)
         (metadata.colorProfile, metadata.isThumbnail, metadata.isHighDynamicRange) = ("Größe", true, true)
+        metadata.pageCount = 5
         (metadata.isVector, metadata.isFirstFrame, metadata.scaleDownLimitBytes) = (true, true, 9)
         let image = Image.tiny().with(metadata: metadata)
         var properties = ImageProperties(format: .gif, width: 3, height: 4)
@@ -61,6 +63,7 @@ import Testing
             IsolationReply(id: 3, answer: .image(IsolatedImage(image))),
             IsolationReply(id: 4, answer: .animation(frameCount: 3, loopCount: 0, durations: [1, 2, 3])),
             IsolationReply(id: 5, answer: .failure(.limitExceeded("maximumPixelCount", allowed: 5, required: 6))),
+            IsolationReply(id: 6, answer: .failure(.pageNotFound(3, of: 2))),
         ]
     }
 

@@ -45,6 +45,18 @@ import WebImageModel
         }
     }
 
+    @Test func `The header of PDF may follow other bytes, on a line of its own`() {
+        let header = Array("%PDF-1.4\n".utf8)
+        for count in [1, 40, 1023] {
+            #expect(format(Array(repeating: 0x20, count: count) + [0x0A] + header) == .pdf, "\(count)")
+            #expect(format(Array(repeating: 0x25, count: count) + header) == .undefined, "\(count)")
+        }
+        #expect(format(Array(repeating: 0x20, count: 1024) + [0x0A] + header) == .undefined)
+        #expect(format(Array("see\n%PDF-".utf8)) == .undefined)
+        #expect(format(Array("\u{FEFF}\r%PDF-2.0".utf8)) == .pdf)
+        #expect(format([0xFF, 0xD8, 0xFF, 0x0A] + header) == .jpeg)
+    }
+
     @Test func `Brands distinguish HEIC, HEIF and AVIF`() {
         for brand in ["heic", "heix", "hevc", "hevx", "heim", "heis"] { #expect(fileType(brand) == .heic) }
         for brand in ["mif1", "msf1"] { #expect(fileType(brand) == .heif) }

@@ -118,6 +118,7 @@ package enum ImageAssembler {
         metadata.sourceHeight = properties.height
         metadata.sourceOrientation = properties.orientation
         metadata.frameCount = properties.frameCount
+        metadata.pageCount = properties.pageCount
         metadata.loopCount = properties.loopCount
         metadata.colorProfile = properties.colorProfile
         metadata.isThumbnail = plan.isThumbnail

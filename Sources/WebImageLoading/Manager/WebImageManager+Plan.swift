@@ -85,7 +85,7 @@ extension WebImageManager {
         )
     }
 
-    /// Returns the decode options of a load. Size options come only from the context, because only those are part of the key: a
+    /// Returns the decode options of a load. The page and size options come only from the context, because only those are part of the key: a
     /// scaled image must never be stored under the key of the full-size one.
     func decodeOptions(for key: String, _ load: ResolvedLoad) -> ImageDecodeOptions {
         let context = load.context
@@ -93,6 +93,7 @@ extension WebImageManager {
         result.thumbnailPixelSize = context?.thumbnailPixelSize.flatMap { $0.isUsable ? $0 : nil }
         result.preserveAspectRatio = context?.preserveAspectRatio ?? true
         result.thumbnailCovers = context?.thumbnailCovers ?? false
+        result.page = context?.page ?? 0
         if !policy.isTrusted { result.limits = policy.limits(within: result.limits) }
         return result
     }

@@ -313,7 +313,7 @@ extension WebImageManager {
 
     func resultKey(for originalKey: String, _ load: ResolvedLoad) -> String {
         let context = load.context
-        var key = originalKey
+        var key = CacheKeys.page(originalKey, context?.page ?? 0)
         if let size = context?.thumbnailPixelSize, size.isUsable {
             let preserves = context?.preserveAspectRatio ?? true
             let covers = context?.thumbnailCovers ?? false

@@ -19,6 +19,7 @@ extension ImageDecodeOptions {
         if let size = context.thumbnailPixelSize { thumbnailPixelSize = size }
         if let preserve = context.preserveAspectRatio { preserveAspectRatio = preserve }
         if let covers = context.thumbnailCovers { thumbnailCovers = covers }
+        if let number = context.page { page = number }
         switch context.formatHint {
         case .inherited: break
         case .none: formatHint = nil

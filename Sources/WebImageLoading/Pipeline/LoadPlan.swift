@@ -250,7 +250,7 @@ extension LoadPlan {
     var replaces: Bool { result.value.replaces }
 
     var originalKey: String? { decode.original.cacheKey }
-    /// True if the result is the original itself, neither a thumbnail nor transformed.
+    /// True if the result is the original itself, neither a thumbnail nor transformed, nor another page.
     var isOriginal: Bool { cacheKey == originalKey }
     /// True if result and original are the same entry of the same cache.
     var isOriginalEntry: Bool { isOriginal && cache === decode.original.cache }
@@ -261,11 +261,11 @@ extension LoadPlan {
 
     /// The key of the image that the chain is applied to.
     var untransformedKey: String? {
-        guard let originalKey else { return nil }
         let options = decode.options
-        guard options.isThumbnail, let size = options.thumbnailPixelSize else { return originalKey }
+        guard let pageKey = originalKey.map({ CacheKeys.page($0, options.page) }) else { return nil }
+        guard options.isThumbnail, let size = options.thumbnailPixelSize else { return pageKey }
         return CacheKeys.thumbnail(
-            originalKey,
+            pageKey,
             size: size,
             preserveAspectRatio: options.preserveAspectRatio,
             covers: options.thumbnailCovers
@@ -284,7 +284,7 @@ extension LoadPlan {
     /// The options for decoding an entry stored under the result's own key.
     var derivedOptions: ImageDecodeOptions {
         var options = decode.options
-        if !isOriginal { options.thumbnailPixelSize = nil }
+        if !isOriginal { (options.thumbnailPixelSize, options.page) = (nil, 0) }
         return options
     }
 }

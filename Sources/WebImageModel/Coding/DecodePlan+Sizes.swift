@@ -3,11 +3,13 @@ import FoundationEssentials
 extension DecodePlan {
     /// Decides the size of a decode from the header, and checks the limits.
     ///
-    /// - Throws: ``WebImageError/Code/limitExceeded``, or ``WebImageError/Code/badImageData`` for an image with no pixels.
+    /// - Throws: ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/badImageData`` for an image with no pixels, or
+    ///   ``WebImageError/Code/pageNotFound``.
     package static func make(
         for properties: ImageProperties,
         options: ImageDecodeOptions
     ) throws(WebImageError) -> DecodePlan {
+        guard options.page == 0 else { throw .pageNotFound(options.page, of: properties.pageCount) }
         let limits = options.limits
         try limits.check(width: properties.width, height: properties.height)
         guard options.decodeFirstFrameOnly || properties.frameCount <= limits.maximumFrameCount else {

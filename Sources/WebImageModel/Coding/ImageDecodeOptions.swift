@@ -49,6 +49,9 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     package var keepsHighBitDepth: Bool {
         decodeToHDR && (pixelFormat == nil || pixelFormat == .rgbaHalfPremultiplied)
     }
+    /// The page to decode, counted from 0. Formats without pages have one, and of TIFF only the first is decoded; another page is
+    /// ``WebImageError/Code/pageNotFound``.
+    public var page: Int = 0
     /// Options for custom coders.
     public var values = OptionValues()
     /// The limits; data that exceeds them is refused.

@@ -10,7 +10,8 @@ public struct ImageProperties: Sendable, Hashable {
     public var orientation: ImageOrientation = .up
     /// The number of frames in the file; 1 for a still image.
     public var frameCount: Int = 1
-    /// The number of pages in the file, of which the first is decoded; 1 for everything but a multi-page TIFF.
+    /// The number of pages in the file; 1 for everything but PDF and multi-page TIFF. Size and other properties are those of the first
+    /// page; ``ImageMetadata`` has the size of the page that was decoded.
     public var pageCount: Int = 1
     /// The duration of each frame in seconds; empty for a still image.
     public var frameDurations: [Double] = []

@@ -15,7 +15,7 @@ extension ImageFormat {
             self = .undefined
             return
         }
-        self =
+        let format: ImageFormat =
             switch first {
             case 0xFF: Self.startingWithFF(bytes)
             case 0x89 where bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]): .png
@@ -27,6 +27,25 @@ extension ImageFormat {
             case 0x00: Self.startingWithZero(bytes)
             default: SVGSniffer.isSVG(bytes) ? .svg : Self.isoBaseMedia(bytes)
             }
+        self = format == .undefined && Self.isPDFAfterOtherBytes(bytes) ? .pdf : format
+    }
+
+    /// The number of bytes within which the header of PDF begins: programs read documents that other bytes precede.
+    private static let pdfHeaderReach = 1024
+
+    private static func isPDFAfterOtherBytes(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        // Text that mentions the header is not a document, which has lines of its own.
+        var rest = bytes.prefix(pdfHeaderReach + 5)
+        while let start = rest.firstIndex(of: UInt8(ascii: "%")) {
+            rest = rest[start...]
+            let isLineStart = start == 0 || bytes[start - 1] == 0x0A || bytes[start - 1] == 0x0D
+            // Another digit and a dot make the version.
+            if isLineStart, rest.count >= 7, rest.starts(with: "%PDF-".utf8), rest[start + 6] == UInt8(ascii: ".") {
+                return true
+            }
+            rest = rest.dropFirst()
+        }
+        return false
     }
 
     private static func startingWithFF(_ bytes: UnsafeRawBufferPointer) -> ImageFormat {

@@ -10,6 +10,8 @@ public struct ImageMetadata: Sendable, Hashable {
     package var sourceOrientation: ImageOrientation = .up
     /// The number of frames in the file; 1 for a still image, and if only the first frame was decoded.
     public var frameCount: Int = 1
+    /// The number of pages in the file, of which one was decoded (``ImageDecodeOptions/page``); 1 for formats without pages.
+    public var pageCount: Int = 1
     /// The number of times an animation plays; 0 means forever.
     public var loopCount: Int = 0
     /// The name of the embedded colour profile; nil without one. The pixels have been converted to sRGB.
@@ -22,7 +24,7 @@ public struct ImageMetadata: Sendable, Hashable {
     public var isThumbnail: Bool = false
     /// The ``ImageDecodeOptions/scaleDownLimitBytes`` that reduced the number of pixels; 0 if none did.
     public var scaleDownLimitBytes: Int = 0
-    /// Indicates whether the file contains shapes instead of pixels, as SVG does. Transformers leave such an image unchanged unless
+    /// Indicates whether the file contains shapes instead of pixels, as SVG and PDF do. Transformers leave such an image unchanged unless
     /// told otherwise.
     public var isVector: Bool = false
     /// Indicates whether the pixels are the first frame of an animation of which only that frame was requested; see

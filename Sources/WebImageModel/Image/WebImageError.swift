@@ -40,6 +40,8 @@ public struct WebImageError: Error, Sendable {
         /// The image must be decoded in a worker process, and none is available: no worker program, or the system does not support
         /// the sandbox.
         public static let decoderUnavailable = Code(rawValue: 1109)
+        /// The file has no such page; see ``ImageDecodeOptions/page``.
+        public static let pageNotFound = Code(rawValue: 1110)
         /// The download could not be created: a request modifier returned nil, or the session was invalidated.
         public static let invalidDownloadOperation = Code(rawValue: 2000)
         /// The server answered with a status that is not acceptable; see ``WebImageError/statusCode``.

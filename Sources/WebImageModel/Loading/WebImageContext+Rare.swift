@@ -16,6 +16,7 @@ extension WebImageContext {
             var encodeOptions: ImageEncodeOptions?
             var formatHint = FormatHint.inherited
             var decodeToHDR: Bool?
+            var page: Int?
             var decoding: DecodingPlace?
             var loadValues = OptionValues()
             var additionalHeaders = HTTPHeaders()
@@ -30,7 +31,7 @@ extension WebImageContext {
             /// Indicates whether no property is set.
             var isPlain: Bool {
                 decodeOptions == nil && encodeOptions == nil && formatHint == .inherited && decodeToHDR == nil
-                    && decoding == nil
+                    && page == nil && decoding == nil
                     && loadValues.isEmpty && additionalHeaders.fields.isEmpty && cacheSerializer == nil
                     && cachePolicy == nil && setImageOperationKey == nil && hooks.identity == nil && retryPolicy == nil
                     && observer == nil
@@ -77,6 +78,13 @@ extension WebImageContext {
     public var decodeToHDR: Bool? {
         get { rare?.values.decodeToHDR }
         set { change { $0.decodeToHDR = newValue } }
+    }
+
+    /// The page to decode, counted from 0: see ``ImageDecodeOptions/page``. The first by default. Each page has a separate cache key; the
+    /// file is downloaded once.
+    public var page: Int? {
+        get { rare?.values.page }
+        set { change { $0.page = newValue } }
     }
 
     /// The place where the image is decoded: in this process or in sandboxed workers without files and network and with bounded

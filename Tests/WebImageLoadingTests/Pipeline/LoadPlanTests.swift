@@ -59,6 +59,7 @@ import Testing
             "encodeOptions": { $0.encodeOptions = ImageEncodeOptions(changing: \.compressionQuality, to: 0.5) },
             "formatHint": { $0.formatHint = .format(.bmp) },
             "decodeToHDR": { $0.decodeToHDR = true },
+            "page": { $0.page = 2 },
             "decoding": { $0.decoding = .isolated },
             "loadValues": { $0.loadValues[Page.self] = 3 },
             "additionalHeaders": { $0.additionalHeaders["X-A"] = "b" },
@@ -256,6 +257,7 @@ import Testing
             "formatHint": { $0.formatHint = .bmp },
             "decodeToHDR": { $0.decodeToHDR = true },
             "refusesDamagedData": { $0.refusesDamagedData = true },
+            "page": { $0.page = 2 },
             "values": { $0.values[Page.self] = 3 },
             "limits": { $0.limits.maximumPixelCount = 5 },
         ]

@@ -34,6 +34,16 @@ public enum CacheKeys {
         return transformed(key, by: "Thumbnail(\(sides),\(shape))")
     }
 
+    /// A part of every key of a page other than the first.
+    static let pageMarker = "-Page("
+
+    /// Returns the key of a page, counted from 0: that of the file for the first, else transformed by `Page(N)`.
+    public static func page(_ key: String, _ page: Int) -> String {
+        page == 0 ? key : transformed(key, by: "Page(\(page))")
+    }
+
+    static func isPage(_ key: String) -> Bool { key.contains(pageMarker) }
+
     static func isThumbnail(_ key: String) -> Bool {
         key.utf8.count >= thumbnailMarker.utf8.count && key.contains(thumbnailMarker)
     }

@@ -27,7 +27,10 @@ extension LoadPlan {
             self.cacheKey = cacheKey
             self.generation = generation
             self.coder = Identified(coder, by: CoderIdentity(coder))
-            self.options = ImageDecodeOptions(context, options: options, key: cacheKey)
+            var decodeOptions = ImageDecodeOptions(context, options: options, key: cacheKey)
+            // The entry of a page has only that one.
+            if CacheKeys.isPage(cacheKey) { decodeOptions.page = 0 }
+            self.options = decodeOptions
             self.queriesMemory = queriesMemory
             storesInMemory = context.storeCacheType?.includesMemory ?? true
             memoryOptions = options.intersection([.decodeFirstFrameOnly, .matchAnimatedImageClass])
@@ -116,7 +119,7 @@ struct EntryImageWork: Work {
         if options.scaleDownLimitBytes > 0, !isWhole, !isPlainThumbnail { return }
         // A first frame would be mistaken for the animation.
         if image.metadata.isFirstFrame { return }
-        var key = plan.value.cacheKey
+        var key = CacheKeys.page(plan.value.cacheKey, options.page)
         if let size = options.thumbnailPixelSize, size.isUsable, !CacheKeys.isThumbnail(key) {
             key = CacheKeys.thumbnail(
                 key,

@@ -105,11 +105,12 @@ struct DecodeWork: Work {
         let hash = bytes == nil ? 0 : original.entry.sourceHash
         let image = try makeImage(original, image, options ?? self.options)
             .with(sourceHash: hash, held: held(original, hash), extendedData: original.entry.extendedData)
-        let isThumbnail = image.metadata.isThumbnail
+        // The bytes are those of the first page in full size.
+        let isPart = image.metadata.isThumbnail || self.options.page != 0
         return PipelineImage(
             image: image,
-            data: isThumbnail ? nil : bytes,
-            original: isThumbnail ? nil : image,
+            data: isPart ? nil : bytes,
+            original: isPart ? nil : image,
             source: original.source,
             loaded: original.loaded,
             isStorable: original.isStorable

@@ -1,0 +1,60 @@
+import FoundationEssentials
+
+/// Drawings, which have no pixel size.
+extension DecodePlan {
+    /// The longest side that cairo draws.
+    private static let longestDrawnSide = 32_767
+
+    /// Decides the size of a drawing: with a thumbnail size that size, also when it is larger than the drawing. The limits apply to the
+    /// drawn size, not to the one that the document states.
+    ///
+    /// - Parameters:
+    ///   - width: the width that the document states, in the units of its pixels.
+    ///   - properties: the properties of the document, with its size in whole pixels.
+    /// - Throws: ``WebImageError/Code/limitExceeded``.
+    package static func drawing(
+        width: Double,
+        height: Double,
+        _ properties: ImageProperties,
+        _ options: ImageDecodeOptions
+    ) throws(WebImageError) -> DecodePlan {
+        var wanted = properties
+        if let box = options.thumbnailPixelSize, box.isUsable {
+            var size = box
+            if options.preserveAspectRatio {
+                let (across, down) = (box.width / width, box.height / height)
+                let scale = options.thumbnailCovers ? max(across, down) : min(across, down)
+                size = ImageSize(width: width * scale, height: height * scale)
+            }
+            wanted.width = drawnSide(size.width, .toNearestOrAwayFromZero)
+            wanted.height = drawnSide(size.height, .toNearestOrAwayFromZero)
+        }
+        let side = max(wanted.width, wanted.height)
+        try options.limits.check(width: wanted.width, height: wanted.height)
+        guard side <= longestDrawnSide else {
+            throw .limitExceeded("\(properties.format) side length", allowed: longestDrawnSide, required: side)
+        }
+        var unboxed = options
+        unboxed.thumbnailPixelSize = nil
+        // The size is that of the page, if there are several.
+        unboxed.page = 0
+        var plan = try make(for: wanted, options: unboxed)
+        plan.isThumbnail = wanted.width != properties.width || wanted.height != properties.height
+        return plan
+    }
+
+    /// Rounds a side to at least 1. Sizes above any limit are clamped to fit an `Int`; a size slightly above a whole number counts as that
+    /// number.
+    package static func drawnSide(_ side: Double, _ rule: FloatingPointRoundingRule) -> Int {
+        max(Int((min(side, 1e9) - 1e-6).rounded(rule)), 1)
+    }
+}
+
+extension WebImageError {
+    /// - Parameter page: counted from 0.
+    package static func pageNotFound(_ page: Int, of count: Int) -> WebImageError {
+        let isDecodable = page > 0 && page < count
+        let problem = isDecodable ? "only the first page is decoded" : "there is no page \(page &+ 1)"
+        return WebImageError(.pageNotFound, "\(problem) of \(count == 1 ? "an image of one page" : "\(count) pages")")
+    }
+}
