@@ -122,8 +122,12 @@ struct Format {
     var word = ""
     let modules: [Target.Dependency]
     var library: Target?
+    /// True if the library must not be linked into other programs: then the coder is in a module that only the worker program
+    /// `webimage-decoder-NAME` and tests use, and no product.
+    var isApart = false
 
-    var product: String { "WebImage" + name }
+    var product: String { isApart ? "webimage-decoder-" + name.lowercased() : "WebImage" + name }
+    var module: String { isApart ? "WebImage\(name)Decoder" : product }
 
     /// Indicates whether the format is built: if WEBIMAGE_FORMATS names it, or, without that variable, if its library is installed.
     var isBuilt: Bool {
@@ -135,11 +139,18 @@ struct Format {
 
     var targets: [Target] {
         let coder = Target.target(
-            name: product,
+            name: module,
             dependencies: ["WebImageCodecs"] + modules,
             swiftSettings: swiftSettings
         )
-        return [coder] + (library.map { [$0] } ?? [])
+        let targets = [coder] + (library.map { [$0] } ?? [])
+        guard isApart else { return targets }
+        let program = Target.executableTarget(
+            name: product,
+            dependencies: [.byNameItem(name: module, condition: nil), "WebImageIsolation"],
+            swiftSettings: swiftSettings
+        )
+        return targets + [program]
     }
 }
 
@@ -177,9 +188,21 @@ let allFormats = [
         modules: ["CJPEGXL", "CPixels"],
         library: systemLibrary("CJPEGXL", apt: "libjxl-dev", yum: "libjxl-devel")
     ),
+    // poppler is GPL. The module WebImagePDF, which other programs link, only starts the worker program.
+    Format(
+        name: "PDF",
+        headers: ["poppler/glib/poppler-document.h"],
+        word: "poppler_document_new_from_bytes",
+        modules: ["CPopplerShims"],
+        library: shims("CPopplerShims", linking: "poppler-glib", "cairo", "gobject-2.0", "glib-2.0"),
+        isApart: true
+    ),
 ]
 let formats = allFormats.filter(\.isBuilt)
-let formatProducts = formats.map { Target.Dependency(stringLiteral: $0.product) }
+let linkedFormats = formats.filter { !$0.isApart }
+let formatProducts = (linkedFormats.map(\.product) + ["WebImagePDF"]).map { Target.Dependency(stringLiteral: $0) }
+/// The coders for tests, also those that no product contains.
+let formatModules = formatProducts + formats.filter(\.isApart).map { Target.Dependency(stringLiteral: $0.module) }
 
 let package = Package(
     name: "WebImage",
@@ -191,6 +214,7 @@ let package = Package(
         .library(name: "WebImageIsolation", targets: ["WebImageIsolation"]),
         // All formats that are separate products.
         .library(name: "WebImageFormats", targets: ["WebImageFormats"]),
+        .library(name: "WebImagePDF", targets: ["WebImagePDF"]),
         .executable(name: "webimage", targets: ["webimage"]),
         // The worker program that decodes isolated images.
         .executable(name: "webimage-decoder", targets: ["webimage-decoder"]),
@@ -234,8 +258,10 @@ let package = Package(
             name: "WebImageFormats",
             dependencies: ["WebImageCodecs", "WebImageIsolation"] + formatProducts,
             exclude: ["README.md"],
-            swiftSettings: swiftSettings + formats.map { .define("WEBIMAGE_\($0.name)") }
+            swiftSettings: swiftSettings + linkedFormats.map { .define("WEBIMAGE_\($0.name)") }
         ),
+        // Links no library for PDF, so it is always built.
+        module("WebImagePDF", on: "WebImageCodecs"),
         // The options of the programs as help texts, manual pages and completions of shells.
         .target(name: "CommandHelp", swiftSettings: swiftSettings),
         .executableTarget(
@@ -266,7 +292,7 @@ let package = Package(
             dependencies: testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CHeapCounter"]
                 + formatProducts,
             path: "Tests/Helpers/heap-program",
-            swiftSettings: swiftSettings + formats.map { .define("WEBIMAGE_\($0.name)") }
+            swiftSettings: swiftSettings + linkedFormats.map { .define("WEBIMAGE_\($0.name)") }
         ),
         // A worker whose decoders crash, hang, take too much memory, and send invalid replies.
         testProgram("decode-hazards", on: "WebImage", "CIsolation"),
@@ -290,7 +316,7 @@ let package = Package(
         tests("SandboxTests", on: "WebImage", "LoadingTestSupport"),
         .testTarget(
             name: "WebImageFormatsTests",
-            dependencies: testDependencies(["WebImage"]) + formatProducts + [
+            dependencies: testDependencies(["WebImage"]) + formatModules + [
                 "WebImageFormats", "ModelTestSupport", "TestSupport", "CPixels",
             ],
             exclude: ["Fixtures"],
@@ -313,7 +339,11 @@ let package = Package(
 )
 
 for format in formats {
-    package.products.append(.library(name: format.product, targets: [format.product]))
+    package.products.append(
+        format.isApart
+            ? .executable(name: format.product, targets: [format.product])
+            : .library(name: format.product, targets: [format.product])
+    )
     package.targets += format.targets
 }
 
@@ -375,7 +405,7 @@ if hasGTK {
 
 // Fuzzing: with WEBIMAGE_FUZZ=1 a program for libFuzzer, which Scripts/fuzz builds, else tests of the same targets. Both use the
 // same sources, so only one of them is built.
-let fuzzDependencies = testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CCurl"] + formatProducts
+let fuzzDependencies = testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CCurl"] + formatModules
 if Context.environment["WEBIMAGE_FUZZ"] == "1" {
     package.targets.append(
         .executableTarget(

@@ -6,6 +6,7 @@ import WebImageFormats
 @testable import WebImageAVIF
 @testable import WebImageCodecs
 @testable import WebImageHEIF
+@testable import WebImagePDFDecoder
 @testable import WebImageSVG
 
 /// The parsers of files that run before a C library.
@@ -63,12 +64,11 @@ extension FuzzTarget {
     private static let allFixtures: [Fixtures] =
         pictures.flatMap { target in target.fixtures.map { Fixtures(directory: $0.directory, suffix: $0.suffix) } }
 
+    /// Workers are not searched.
     private static let manager: ImageCodersManager = {
-        let manager = ImageCodersManager()
-        // Workers are not searched.
-        manager.add(SVGCoder(maximumInProcessByteCount: .max))
-        WebImageFormats.registerAll(in: manager)
-        return manager
+        let apart: [any ImageCoder] = [SVGCoder(maximumInProcessByteCount: .max), PopplerCoder()]
+        let formats = WebImageFormats.coders.filter { !($0 is IsolatedImageCoder) }
+        return ImageCodersManager(coders: ImageCodersManager.builtIn + formats + apart)
     }()
 
     private static func checkFormat(_ data: Data) throws(FuzzFinding) {

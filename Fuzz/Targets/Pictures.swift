@@ -2,6 +2,7 @@ import WebImage
 import WebImageAVIF
 import WebImageHEIF
 import WebImageJPEGXL
+import WebImagePDFDecoder
 import WebImageSVG
 import WebImageTIFF
 
@@ -46,6 +47,7 @@ extension FuzzTarget {
             dictionary: "svg",
             [Fixtures(directory: "SVG", suffix: "svg")]
         ),
+        picture("pdf", PopplerCoder(), dictionary: "pdf", [Fixtures(directory: "PDF", suffix: "pdf")]),
         picture(
             "avif",
             AVIFCoder(),
@@ -71,7 +73,7 @@ extension FuzzTarget {
             name: name,
             summary: "header, decode, thumbnail, in pieces, frames",
             longestInput: 24 << 10,
-            timeout: name == "svg" ? 25 : 10,
+            timeout: ["pdf", "svg"].contains(name) ? 25 : 10,
             dictionary: dictionary,
             fixtures: fixtures,
             check: { (data) throws(FuzzFinding) in

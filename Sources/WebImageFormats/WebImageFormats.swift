@@ -1,5 +1,6 @@
 public import WebImageCodecs
 import WebImageIsolation
+import WebImagePDF
 
 #if WEBIMAGE_TIFF
     import WebImageTIFF
@@ -17,12 +18,12 @@ import WebImageIsolation
     import WebImageJPEGXL
 #endif
 
-/// The formats that are separate products: TIFF, SVG, AVIF, HEIF and JPEG XL. Formats whose library was missing when the package was built are left
-/// out.
+/// The formats that are separate products: TIFF, SVG, PDF, AVIF, HEIF and JPEG XL. Formats whose library was missing when the package was built are
+/// left out. PDF needs none here, but a worker program where it is drawn.
 public enum WebImageFormats {
     /// A coder for each format, in the order in which they are registered.
     public static var coders: [any ImageCoder] {
-        var coders: [any ImageCoder] = []
+        var coders: [any ImageCoder] = [pdf]
         #if WEBIMAGE_TIFF
             coders.append(TIFFCoder())
         #endif
@@ -41,6 +42,9 @@ public enum WebImageFormats {
         return coders
     }
 
+    /// Draws in worker processes, by a program that may link poppler.
+    private static let pdf = IsolatedImageCoder(DecodeIsolation(formats: [.pdf]), base: PDFCoder())
+
     #if WEBIMAGE_SVG
         /// Decodes in worker processes: librsvg cannot be cancelled, and limits neither its time nor its memory.
         private static let svg = IsolatedImageCoder(
@@ -54,7 +58,8 @@ public enum WebImageFormats {
     ///
     /// SVG is decoded in worker processes, also by managers whose ``WebImage/WebImageManager/decoding`` is `.inProcess`: the program needs a worker
     /// (``WebImage/DecodeWorker``). Without one, each SVG fails with ``WebImage/WebImageError/Code/decoderUnavailable``. To draw small documents in
-    /// this process, add `SVGCoder(maximumInProcessByteCount:)` to the manager, before or after this call.
+    /// this process, add `SVGCoder(maximumInProcessByteCount:)` to the manager, before or after this call. The same applies to PDF, which no coder
+    /// draws in this process, and whose worker is the program `webimage-decoder-pdf`.
     ///
     /// - Parameter manager: where to register them; the shared manager by default.
     public static func registerAll(in manager: ImageCodersManager = .shared) {

@@ -1,9 +1,44 @@
 import FoundationEssentials
 
-/// A tiny image of each format. A worker decodes them before it enters the sandbox, so that the libraries have already loaded what
+/// A tiny image of each format that a worker decodes. It decodes them before it enters the sandbox, so that the libraries have already loaded what
 /// they need once: plug-ins, tables, the number of processors.
 enum DecodeSamples {
-    static let all: [Data] = encoded.compactMap { Data(base64Encoded: $0) } + [Data(drawing.utf8)]
+    private static let images: [Data] = encoded.compactMap { Data(base64Encoded: $0) }
+
+    static func samples(for kind: WorkerKind) -> [Data] {
+        switch kind {
+        case .sealed: images
+        case .fonts: images + [Data(drawing.utf8)]
+        case .pdf: [Data(document.utf8)]
+        }
+    }
+
+    /// A document of one page with text in fonts that are not embedded, a JPEG and transparency.
+    static var document: String {
+        let jpeg = encoded[0]
+        let bytes = Data(base64Encoded: jpeg) ?? Data()
+        let hex = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + ">"
+        let content =
+            "/G gs BT /F 9 Tf 2 50 Td (a) Tj /T 9 Tf (a) Tj /C 9 Tf (a) Tj /S 9 Tf (a) Tj ET q 9 0 0 9 0 0 cm /I Do Q"
+        let fonts = [("F", "Helvetica"), ("T", "Times-Roman"), ("C", "Courier"), ("S", "Symbol")]
+            .map { "/\($0.0) <</Type /Font /Subtype /Type1 /BaseFont /\($0.1)>>" }.joined()
+        let objects = [
+            "<</Type /Catalog /Pages 2 0 R>>", "<</Type /Pages /Kids [3 0 R] /Count 1>>",
+            "<</Type /Page /Parent 2 0 R /MediaBox [0 0 64 64] /Contents 4 0 R /Resources <</Font <<\(fonts)>> /XObject <</I 5 0 R>> /ExtGState <</G <</ca 0.5>>>>>>>>",
+            "<</Length \(content.utf8.count)>>\nstream\n\(content)\nendstream",
+            "<</Type /XObject /Subtype /Image /Width 16 /Height 16 /BitsPerComponent 8 /ColorSpace /DeviceRGB /Filter [/ASCIIHexDecode /DCTDecode] /Length \(hex.utf8.count)>>\nstream\n\(hex)\nendstream",
+        ]
+        var text = "%PDF-1.7\n"
+        var table = "0000000000 65535 f \n"
+        for (index, object) in objects.enumerated() {
+            let offset = String(text.utf8.count)
+            table += String(repeating: "0", count: 10 - offset.count) + offset + " 00000 n \n"
+            text += "\(index + 1) 0 obj\n\(object)\nendobj\n"
+        }
+        let start = text.utf8.count
+        return text + "xref\n0 \(objects.count + 1)\n\(table)"
+            + "trailer\n<</Size \(objects.count + 1) /Root 1 0 R>>\nstartxref\n\(start)\n%%EOF\n"
+    }
 
     /// A drawing with text in the usual fonts, and with images of all formats that drawings may contain: each needs a library that
     /// must be loaded.

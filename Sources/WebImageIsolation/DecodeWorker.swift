@@ -5,6 +5,10 @@ import Glibc
 /// The product `webimage-decoder` is such a program, with the coders of all formats. It is searched in this order: at
 /// ``DecodeIsolation/workerPath``; at the path in the environment variable `WEBIMAGE_DECODER`; this program itself, if it has
 /// called ``runIfRequested(coder:)``; beside this program; in `../libexec` relative to it.
+///
+/// PDF is drawn by another program, `webimage-decoder-pdf`, because its library is GPL. It is searched at
+/// ``DecodeIsolation/pdfWorkerPath``; at the path in the environment variable `WEBIMAGE_DECODER_PDF`; beside the program at
+/// ``DecodeIsolation/workerPath``; beside this program; in `../libexec`.
 public enum DecodeWorker {
     /// Makes a program its own worker. Call it first in `main`, once coders are registered and before there are threads: in a
     /// worker it decodes until its parent is gone, and never returns. In all other processes it returns at once.

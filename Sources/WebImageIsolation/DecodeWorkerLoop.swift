@@ -43,16 +43,14 @@ struct DecodeWorkerLoop {
         webimage_sandbox_report_crashes()
         SharedBuffers.inUse = buffers
         PixelStorage.source = { [buffers] in buffers.storage(byteCount: $0) }
-        for sample in DecodeSamples.all where kind == .fonts || ImageFormat(detecting: sample) != .svg {
-            _ = try? coder.decode(sample, options: ImageDecodeOptions())
-        }
+        for sample in DecodeSamples.samples(for: kind) { _ = try? coder.decode(sample, options: ImageDecodeOptions()) }
         let paths = kind.readable.map { strdup($0) }
         var pointers = paths.map { UnsafePointer($0) } + [nil]
         let standing = pointers.withUnsafeMutableBufferPointer { pointers in
             var sandbox = webimage_sandbox()
-            if kind == .fonts, let base = pointers.baseAddress { sandbox.readable = UnsafePointer(base) }
+            if kind.readsFiles, let base = pointers.baseAddress { sandbox.readable = UnsafePointer(base) }
             sandbox.memory = memory
-            sandbox.descriptors = UInt32(SharedBuffers.mostPieces + 2 + (kind == .fonts ? Self.fontFiles : 0))
+            sandbox.descriptors = UInt32(SharedBuffers.mostPieces + 2 + (kind.readsFiles ? Self.fontFiles : 0))
             return webimage_sandbox_enter(&sandbox)
         }
         for path in paths { free(path) }
@@ -186,10 +184,7 @@ struct DecodeWorkerLoop {
         webimage_sandbox_allow(overflows ? memory : min(sum, memory), seconds(request))
     }
 
-    /// A drawing is parsed into a tree of elements, much bigger than its text.
-    private func headerMemory(_ byteCount: Int) -> Int {
-        Self.slack + min(byteCount, memory) * (kind == .fonts ? 32 : 2)
-    }
+    private func headerMemory(_ byteCount: Int) -> Int { Self.slack + min(byteCount, memory) * kind.headerFactor }
 
     private func seconds(_ request: IsolationRequest) -> UInt32 { UInt32(min(max(request.seconds, 0), 1e6)) + 1 }
 

@@ -168,10 +168,11 @@ extension IsolatedImageCoder {
         return answer
     }
 
-    /// Decoders check the time limit themselves. The SVG renderer does not, so its worker is killed.
+    /// Decoders check the time limit themselves. The renderers of SVG and PDF do not, so their workers are killed.
     private func seconds(for data: Data, _ limits: ImageLimits) -> Double {
         let seconds = isolation.maximumDecodeDuration
-        guard let limit = limits.maximumDecodeDuration, ImageFormat(detecting: data) == .svg else { return seconds }
+        let draws = [.svg, .pdf].contains(ImageFormat(detecting: data))
+        guard let limit = limits.maximumDecodeDuration, draws else { return seconds }
         return min(seconds, limit)
     }
 

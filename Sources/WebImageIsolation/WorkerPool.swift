@@ -134,7 +134,7 @@ final class WorkerPool: Sendable {
     }
 
     private func start() throws(WebImageError) -> WorkerProcess {
-        let program = try WorkerProgram.find(isolation.workerPath)
+        let program = try WorkerProgram.find(isolation, kind)
         return try WorkerProcess(
             program,
             kind,
@@ -249,7 +249,12 @@ extension DecodeIsolation {
     /// Starts a worker in advance, so that the first image does not wait for the start, which takes some hundredths of a second.
     /// Returns at once. Without a worker program it does nothing, and the first decode reports the error.
     public func prepare() {
-        let kinds: [WorkerKind] = formats == [.svg] ? [.fonts] : [.sealed]
-        for kind in kinds { WorkerPools.pool(self, kind).prepare() }
+        let kind: WorkerKind =
+            switch formats {
+            case [.svg]: .fonts
+            case [.pdf]: .pdf
+            default: .sealed
+            }
+        WorkerPools.pool(self, kind).prepare()
     }
 }

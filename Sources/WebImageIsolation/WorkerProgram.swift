@@ -7,8 +7,6 @@ struct WorkerProgram: Sendable, Equatable {
 
     /// The first argument of a worker.
     static let argument = "--webimage-decode-worker"
-    /// The name of the separate worker program.
-    static let name = "webimage-decoder"
 
     /// Indicates whether this program can be its own worker.
     static let isOwnWorker = Lock(false)
@@ -18,11 +16,14 @@ struct WorkerProgram: Sendable, Equatable {
     /// - Parameters:
     ///   - wanted: the path in the settings.
     ///   - variable: the value of the environment variable.
+    ///   - neighbour: the program that decodes the other formats, in the settings.
     ///   - own: the path of this program.
     /// - Throws: ``WebImageError/Code/decoderUnavailable``.
     static func find(
         _ wanted: String?,
+        _ kind: WorkerKind = .sealed,
         variable: String?,
+        neighbour: String? = nil,
         own: String,
         isOwnWorker: Bool
     ) throws(WebImageError) -> WorkerProgram {
@@ -32,21 +33,35 @@ struct WorkerProgram: Sendable, Equatable {
             }
             return WorkerProgram(path: path)
         }
-        if isOwnWorker { return WorkerProgram(path: "/proc/self/exe") }
-        let directory = own.lastIndex(of: "/").map { String(own[..<$0]) } ?? "."
-        let places = ["\(directory)/\(name)", "\(directory)/../libexec/\(name)"]
+        if isOwnWorker, kind != .pdf { return WorkerProgram(path: "/proc/self/exe") }
+        let name = kind.programName
+        let directory = directory(of: own)
+        var places = ["\(directory)/\(name)", "\(directory)/../libexec/\(name)"]
+        if let neighbour { places.insert("\(Self.directory(of: neighbour))/\(name)", at: 0) }
         if let path = places.first(where: isProgram) { return WorkerProgram(path: path) }
+        guard kind != .pdf else {
+            throw WebImageError(
+                .decoderUnavailable,
+                "PDF is drawn by a separate program, \(name), which is neither beside this program nor in ../libexec: install the package webimage-pdf, or build that product of WebImage"
+            )
+        }
         throw WebImageError(
             .decoderUnavailable,
             "no worker program found: \(name) is neither beside this program nor in ../libexec, and this program does not call DecodeWorker.runIfRequested()"
         )
     }
 
+    private static func directory(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    }
+
     /// Finds the program for this process.
-    static func find(_ wanted: String?) throws(WebImageError) -> WorkerProgram {
+    static func find(_ isolation: DecodeIsolation, _ kind: WorkerKind) throws(WebImageError) -> WorkerProgram {
         try find(
-            wanted,
-            variable: getenv("WEBIMAGE_DECODER").map { String(cString: $0) },
+            kind == .pdf ? isolation.pdfWorkerPath : isolation.workerPath,
+            kind,
+            variable: getenv(kind == .pdf ? "WEBIMAGE_DECODER_PDF" : "WEBIMAGE_DECODER").map { String(cString: $0) },
+            neighbour: kind == .pdf ? isolation.workerPath : nil,
             own: ownPath,
             isOwnWorker: isOwnWorker.withLock { $0 }
         )
@@ -76,24 +91,50 @@ struct WorkerProgram: Sendable, Equatable {
     }
 }
 
-/// The kind of a worker's sandbox.
+/// The kind of a worker: its program and its sandbox.
 enum WorkerKind: String, Sendable, Hashable, CaseIterable {
     /// No access to files.
     case sealed
     /// Read access to the font directories: for drawings with text.
     case fonts
+    /// The same and the tables of poppler, in another program: for PDF.
+    case pdf
 
-    init(_ format: ImageFormat) { self = format == .svg ? .fonts : .sealed }
+    init(_ format: ImageFormat) {
+        self =
+            switch format {
+            case .svg: .fonts
+            case .pdf: .pdf
+            default: .sealed
+            }
+    }
+
+    /// The name of the separate worker program.
+    var programName: String { self == .pdf ? "webimage-decoder-pdf" : "webimage-decoder" }
+
+    var readsFiles: Bool { self != .sealed }
+
+    /// The bytes that a header may take for each encoded byte. A drawing is parsed into a tree of elements, much bigger than its text;
+    /// the objects of a document are compressed.
+    var headerFactor: Int {
+        switch self {
+        case .sealed: 2
+        case .fonts: 32
+        case .pdf: 8
+        }
+    }
 
     /// The directories that may be read.
     var readable: [String] {
-        guard self == .fonts else { return [] }
+        guard readsFiles else { return [] }
         let home = getenv("HOME").map { String(cString: $0) } ?? "/nonexistent"
         let own = getenv("XDG_DATA_HOME").map { String(cString: $0) } ?? home + "/.local/share"
-        return [
+        let fonts = [
             "/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/fontconfig", "/etc/fonts",
             "/var/cache/fontconfig",
             own + "/fonts", home + "/.fonts", home + "/.cache/fontconfig", home + "/.config/fontconfig",
         ]
+        // Which character a code means, for fonts of East Asia that are not embedded.
+        return self == .pdf ? fonts + ["/usr/share/poppler"] : fonts
     }
 }

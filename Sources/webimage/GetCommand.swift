@@ -204,7 +204,8 @@ enum GetCommand: Command {
         // A processed still image from a GIF file can have more colours than GIF supports.
         let isHeld = own != .gif || result.image.animation != nil || result.image.metadata.isFirstFrame
         if isAsItCame || ImageCodersManager.shared.canEncode(to: own) && isHeld { return own }
-        return result.image.hasAlpha ? .png : .jpeg
+        // Lines and text are worse as JPEG.
+        return result.image.hasAlpha || own == .pdf ? .png : .jpeg
     }
 
     private static func tell(

@@ -7,7 +7,7 @@ enum IdentifyCommand: Command {
     static let usage = "[options] SOURCE…"
     static let summary =
         "Prints format, size, frames, pages, orientation, alpha, colours, bytes and ThumbHash of each source."
-    static let specs = CommonOptions.loadSpecs
+    static let specs = [ImageArguments.pageSpec] + CommonOptions.loadSpecs
 
     private struct Line: Encodable {
         var source: String
@@ -54,6 +54,7 @@ enum IdentifyCommand: Command {
 
     static func run(_ arguments: ParsedArguments) async throws -> Int32 {
         let common = try CommonOptions(arguments)
+        let page = try ImageArguments.page(arguments) ?? 0
         guard !arguments.positional.isEmpty else { throw UsageError("no source given") }
         let (sources, session) = try await blocking {
             (try arguments.positional.map { try Source($0) }, Session(common))
@@ -66,7 +67,7 @@ enum IdentifyCommand: Command {
                     options: common.options,
                     context: session.context(for: source)
                 )
-                let line = try await describe(data, source, session.coder, common.policy.limits())
+                let line = try await describe(data, page, source, session.coder, common.policy.limits())
                 display.finish(id, failed: false)
                 await display.print(common.json ? JSONLine.text(line) : text(line, source), to: 1)
                 return true
@@ -82,19 +83,28 @@ enum IdentifyCommand: Command {
 
     private static func describe(
         _ data: Data,
+        _ page: Int,
         _ source: Source,
         _ coder: any ImageCoder,
         _ limits: ImageLimits
     ) async throws(WebImageError) -> Line {
-        let properties = try await ImageProperties.read(from: data, limits: limits, coder: coder)
+        var properties = try await ImageProperties.read(from: data, limits: limits, coder: coder)
         var options = ImageDecodeOptions()
         options.limits = limits
         options.thumbnailPixelSize = ImageSize(width: 100, height: 100)
         options.decodeFirstFrameOnly = true
+        options.page = page
         // If the header is valid and the pixels are not, there are properties but no hash.
         var hash: String?
-        if let image = try? await Image.decode(data, options: options, coder: coder) {
+        do throws(WebImageError) {
+            let image = try await Image.decode(data, options: options, coder: coder)
             hash = try? ThumbHash(image).base64
+            // The header's size is that of the first page.
+            if page > 0 {
+                (properties.width, properties.height) = (image.metadata.sourceWidth, image.metadata.sourceHeight)
+            }
+        } catch {
+            if page > 0 { throw error }
         }
         return Line(
             source: source.text,

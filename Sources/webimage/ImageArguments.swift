@@ -5,6 +5,8 @@ import WebImage
 struct ImageArguments: Sendable {
     var thumbnail: ImageSize?
     var scaling: ImageDecodeOptions.ScalingQuality = .high
+    /// The page, counted from 0; nil for the first.
+    var page: Int?
     var transformers: [any ImageTransformer] = []
 
     static let specs: [OptionSpec] =
@@ -20,9 +22,17 @@ struct ImageArguments: Sendable {
                 value: "high|fast",
                 "filter for thumbnails: Lanczos (high, the default) or box (fast)"
             ),
+            pageSpec,
         ] + TransformArguments.specs
 
+    static let pageSpec = OptionSpec("--page", value: "N", "page of a PDF document; 1, the first, by default")
+
+    static func page(_ arguments: ParsedArguments) throws -> Int? {
+        try arguments.integer("--page", in: 1...9_999_999).map { $0 - 1 }
+    }
+
     init(_ arguments: ParsedArguments) throws {
+        page = try Self.page(arguments)
         for (name, value) in arguments.options {
             switch name {
             case "--thumbnail":
@@ -46,10 +56,12 @@ struct ImageArguments: Sendable {
         }
     }
 
-    var isEmpty: Bool { thumbnail == nil && transformers.isEmpty }
+    /// True if the bytes as received are the image.
+    var isEmpty: Bool { thumbnail == nil && page == nil && transformers.isEmpty }
 
     func apply(to context: inout WebImageContext) {
         context.thumbnailPixelSize = thumbnail
+        context.page = page
         var options = ImageDecodeOptions()
         options.scalingQuality = scaling
         context.decodeOptions = options

@@ -59,6 +59,10 @@ extension Program {
                         "WEBIMAGE_DECODER",
                         "The program that decodes images in sandboxed processes; webimage itself by default."
                     ),
+                    ManualItem(
+                        "WEBIMAGE_DECODER_PDF",
+                        "The program that draws PDF; by default webimage-decoder-pdf beside webimage or in ../libexec."
+                    ),
                 ]
             ),
             ManualSection(

@@ -63,6 +63,36 @@ import WebImage
         )
     }
 
+    @Test func `A page of a PDF is identified and converted by its number, counted from 1`() async throws {
+        let path = Fixtures.path("PDF/reportlab.pdf")
+        let first = try await harness.run("identify", path)
+        #expect(first.output.hasPrefix("\(path): PDF 80x50, 3 pages, "), "\(first)")
+        let second = try await harness.run("identify", "--page", "2", path)
+        #expect(second.output.hasPrefix("\(path): PDF 40x90, 3 pages, "), "\(second)")
+        let sizes = [("1", "80x50"), ("2", "40x90"), ("3", "64x64")]
+        for (page, size) in sizes {
+            #expect(try await harness.run("get", path, "--page", page, "-o", "p.png").status == 0)
+            #expect(try await harness.run("identify", "p.png").output.hasPrefix("p.png: PNG \(size), "))
+        }
+        #expect(try await harness.run("get", path, "--page", "3", "-t", "320x999", "-o", "big/").status == 0)
+        #expect(try await harness.run("identify", "big/reportlab.png").output.contains(": PNG 320x320, "))
+        for words in [["identify"], ["get", "-o", "none.png"]] {
+            let none = try await harness.run(words + [path, "--page", "4"])
+            #expect(none.status == 1 && none.errors.contains("there is no page 4 of 3 pages"), "\(none)")
+        }
+        #expect(try await harness.run("get", path, "--page", "0").status == 64)
+        // Without a page, a document is copied.
+        #expect(try await harness.run("get", path, "-o", "copies/").status == 0)
+        let copy = try Data(contentsOf: URL(fileURLWithPath: harness.directory.path("copies/reportlab.pdf")))
+        #expect(copy == (try Fixtures.data("PDF/reportlab.pdf")))
+    }
+
+    @Test func `Without the program for PDF the error says how to get it`() async throws {
+        let path = Fixtures.path("PDF/cairo.pdf")
+        let run = try await harness.run("identify", path, environment: ["WEBIMAGE_DECODER_PDF": "/nonexistent/decoder"])
+        #expect(run.status == 1 && run.errors.contains("/nonexistent/decoder"), "\(run.errors)")
+    }
+
     @Test(arguments: ["BMP/header40-8bit.bmp", "ICO/pillow-png.ico", "TIFF/same-lzw.tiff", "SVG/shapes.svg"])
     func `Every format is converted, and copied without changes`(name: String) async throws {
         let path = Fixtures.path(name)

@@ -15,7 +15,7 @@ import Testing
             to: directory.path("swift")
         )
         let generate = "case \"$*\" in '--generate commands') printf '%s' \"$COMMANDS\" ;; *) echo \"$*\" ;; esac"
-        for program in ["webimage", "webimage-gallery", "webimage-decoder"] {
+        for program in ["webimage", "webimage-gallery", "webimage-decoder", "webimage-decoder-pdf"] {
             try await ProgramRun.writeScript(generate, to: directory.path(program))
         }
     }
@@ -51,11 +51,12 @@ import Testing
         "644 usr/share/metainfo/org.example.webimage.Gallery.metainfo.xml",
         "644 usr/share/zsh/site-functions/_webimage-gallery", "755 usr/bin/webimage-gallery",
     ]
+    private static let pdf = ["755 usr/libexec/webimage-decoder-pdf"]
 
     @Test func `Programs, manual pages, completions and desktop files are installed, and removed again`() async throws {
         let run = try await install("--for-package", "--prefix", "/usr", "--destdir", "root")
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
-        #expect(try await files() == (Self.command + Self.gallery).sorted())
+        #expect(try await files() == (Self.command + Self.gallery + Self.pdf).sorted())
         let page = FileManager.default.contents(atPath: root + "/usr/share/man/man1/webimage-get.1")
         #expect(page == Data("--generate man get\n".utf8))
         try Data().write(to: URL(fileURLWithPath: root + "/usr/share/man/man1/other.1"))
@@ -64,7 +65,7 @@ import Testing
         #expect(try await files().map { $0.dropFirst(4) } == ["usr/share/man/man1/other.1"])
     }
 
-    @Test(arguments: [("command", command), ("gallery", gallery)])
+    @Test(arguments: [("command", command), ("gallery", gallery), ("pdf", pdf)])
     func `A single program is installed on request`(program: String, installed: [String]) async throws {
         let run = try await install("--for-package", "--prefix=/usr", "--destdir", root, "--only", program)
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
@@ -75,7 +76,7 @@ import Testing
         "Invalid arguments are an error",
         arguments: [
             (["--bogus"], "unknown argument '--bogus'"), (["--prefix"], "--prefix needs a value"),
-            (["--prefix", "usr"], "an absolute path"), (["--only=all"], "command or gallery"),
+            (["--prefix", "usr"], "an absolute path"), (["--only=all"], "command, gallery or pdf"),
         ] as [([String], String)]
     )
     func nonsense(words: [String], message: String) async throws {

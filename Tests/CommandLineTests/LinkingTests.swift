@@ -30,6 +30,15 @@ import Testing
         }
     }
 
+    /// poppler is GPL.
+    @Test func `Only the program for PDF links poppler`() async throws {
+        for program in ["webimage", "webimage-decoder", "webimage-decoder-pdf"] {
+            let run = try await ProgramRun.run("/usr/bin/ldd", [ProgramRun.product(program)])
+            let links = run.output.contains("poppler")
+            #expect(run.status == 0 && links == (program == "webimage-decoder-pdf"), "\(program)")
+        }
+    }
+
     @Test func `Without GTK no target of the package uses it`() async throws {
         let scratch = TemporaryDirectory()
         // A separate scratch path: it waits for no running build.

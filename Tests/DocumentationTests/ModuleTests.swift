@@ -4,7 +4,9 @@ import Testing
 /// The allowed imports between the modules below `Sources`. The compiler ensures that none uses another without an
 /// import.
 @Suite struct ModuleTests {
-    private static let formats = ["WebImageTIFF", "WebImageSVG", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL"]
+    private static let formats = [
+        "WebImageTIFF", "WebImageSVG", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL", "WebImagePDF",
+    ]
     /// These modules do not import each other.
     private static let middle = [
         "WebImageHTTP", "WebImageCache", "WebImageCodecs", "WebImagePlayer", "WebImageIsolation",
@@ -20,6 +22,9 @@ import Testing
             "CommandHelp": [],
             "webimage": ["WebImage", "WebImageFormats"],
             "webimage-decoder": ["WebImageCodecs", "WebImageFormats", "WebImageIsolation"],
+            // poppler is GPL: nothing else may import this module.
+            "WebImagePDFDecoder": ["WebImageCodecs"],
+            "webimage-decoder-pdf": ["WebImageIsolation", "WebImagePDFDecoder"],
             "webimage-gallery": ["WebImage", "WebImageFormats", "WebImageGTK"],
         ]
         for module in middle { arrows[module] = ["WebImageModel"] }

@@ -20,12 +20,18 @@ import WebImage
         return path
     }
 
-    private func find(_ wanted: String? = nil, variable: String? = nil, isOwnWorker: Bool = false)
-        throws(WebImageError) -> String
-    {
+    private func find(
+        _ wanted: String? = nil,
+        _ kind: WorkerKind = .sealed,
+        variable: String? = nil,
+        neighbour: String? = nil,
+        isOwnWorker: Bool = false
+    ) throws(WebImageError) -> String {
         try WorkerProgram.find(
             wanted,
+            kind,
             variable: variable,
+            neighbour: neighbour,
             own: directory.path("bin/app"),
             isOwnWorker: isOwnWorker
         ).path
@@ -44,6 +50,24 @@ import WebImage
         let own = try program("mine")
         #expect(try find(own, variable: libexec, isOwnWorker: true) == own)
         #expect(try find("", variable: "") == beside)
+    }
+
+    @Test func `The program for PDF is another one, also searched beside the program for the other formats`() throws {
+        let own = try program("bin/app")
+        _ = try program("bin/webimage-decoder")
+        let error = #expect(throws: WebImageError.self) { try find(nil, .pdf, isOwnWorker: true) }
+        #expect(error?.code == .decoderUnavailable && error?.message.contains("webimage-decoder-pdf") == true)
+        #expect(error?.message.contains("install the package webimage-pdf") == true)
+        let libexec = try program("libexec/webimage-decoder-pdf")
+        #expect(try find(nil, .pdf).hasSuffix("bin/../libexec/webimage-decoder-pdf"))
+        let beside = try program("bin/webimage-decoder-pdf")
+        #expect(try find(nil, .pdf) == beside)
+        let neighbour = try program("other/webimage-decoder-pdf")
+        #expect(try find(nil, .pdf, neighbour: directory.path("other/webimage-decoder")) == neighbour)
+        #expect(try find(nil, .pdf, variable: libexec, neighbour: neighbour) == libexec)
+        #expect(try find(own, .pdf, variable: libexec) == own)
+        #expect(WorkerKind(.pdf) == .pdf && WorkerKind.pdf.readable.contains("/usr/share/poppler"))
+        #expect(!WorkerKind.fonts.readable.contains("/usr/share/poppler"))
     }
 
     @Test func `A missing program is an error, and no other is used`() throws {

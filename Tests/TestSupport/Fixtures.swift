@@ -3,7 +3,9 @@ public import FoundationEssentials
 /// Files of other programs, below `Tests/Fixtures` or, for the optional formats, `Tests/WebImageFormatsTests/Fixtures`.
 public enum Fixtures {
     /// Directories of formats whose tests are in a separate target.
-    private static let ofOtherFormats: Set<Substring> = ["TIFF", "SVG", "AVIF", "HEIF", "HDR", "JPEGXL", "CodedSizes"]
+    private static let ofOtherFormats: Set<Substring> = [
+        "TIFF", "SVG", "AVIF", "HEIF", "HDR", "JPEGXL", "CodedSizes", "PDF",
+    ]
 
     /// The absolute path of a fixture, for example `JPEG/baseline.jpg`. Found next to the sources, not in a bundle.
     public static func path(_ name: String) -> String {

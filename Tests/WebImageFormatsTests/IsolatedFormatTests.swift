@@ -9,6 +9,7 @@ import WebImage
 /// The product that decodes for others.
 enum DecoderProgram {
     static let path = ProgramRun.product("webimage-decoder")
+    static let pdfPath = ProgramRun.product("webimage-decoder-pdf")
     /// A Boolean value that indicates whether the system sandboxes processes, and the program was built: sanitized
     /// builds leave it out.
     static let isSupported: Bool = {
@@ -96,7 +97,7 @@ struct IsolatedFormatTests {
             let isolation = isolation
             let walls = try await Self.onThread { () -> WorkerSandbox in
                 try WorkerProcess(
-                    WorkerProgram(path: DecoderProgram.path),
+                    WorkerProgram(path: kind == .pdf ? DecoderProgram.pdfPath : DecoderProgram.path),
                     kind,
                     memory: isolation.maximumMemoryByteCount
                 )
@@ -104,7 +105,7 @@ struct IsolatedFormatTests {
             }
             #expect(walls.hasSeccomp && walls.threads == 1 && walls.version == WorkerSandbox.version)
             let hasLandlock = access("/sys/kernel/security/landlock", F_OK) == 0 || walls.landlock > 0
-            #expect(walls.readsFonts == (kind == .fonts && hasLandlock))
+            #expect(walls.readsFonts == (kind.readsFiles && hasLandlock))
         }
     }
 
