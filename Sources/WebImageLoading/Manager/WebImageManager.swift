@@ -147,7 +147,7 @@ extension WebImageError {
     fileprivate var isWorthRemembering: Bool {
         switch code {
         case .limitExceeded where isOfMemoryBudget: false
-        case .cancelled, .notCached, .downloadRefused, .cacheNotModified: false
+        case .cancelled, .notCached, .downloadRefused, .cacheNotModified, .pageNotFound: false
         default: true
         }
     }
