@@ -30,19 +30,21 @@ extension ImageFormat {
         self = format == .undefined && Self.isPDFAfterOtherBytes(bytes) ? .pdf : format
     }
 
-    /// The number of bytes within which the header of PDF begins: programs read documents that other bytes precede.
+    /// The largest offset of the header of PDF: programs read documents that other bytes precede.
     private static let pdfHeaderReach = 1024
+    /// The length of "%PDF-1." of the header.
+    private static let pdfHeaderLength = 7
 
     private static func isPDFAfterOtherBytes(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        // Text that mentions the header is not a document, which has lines of its own.
-        var rest = bytes.prefix(pdfHeaderReach + 5)
+        // In a document the header begins a line; in other text that mentions it, it seldom does.
+        var rest = bytes.prefix(pdfHeaderReach + pdfHeaderLength)
         while let start = rest.firstIndex(of: UInt8(ascii: "%")) {
             rest = rest[start...]
             let isLineStart = start == 0 || bytes[start - 1] == 0x0A || bytes[start - 1] == 0x0D
-            // Another digit and a dot make the version.
-            if isLineStart, rest.count >= 7, rest.starts(with: "%PDF-".utf8), rest[start + 6] == UInt8(ascii: ".") {
-                return true
-            }
+            guard rest.count >= pdfHeaderLength else { return false }
+            // A digit and a dot of the version follow.
+            let isHeader = rest.starts(with: "%PDF-".utf8) && rest[start + 6] == UInt8(ascii: ".")
+            if isLineStart, isHeader { return true }
             rest = rest.dropFirst()
         }
         return false
