@@ -204,7 +204,7 @@ enum GetCommand: Command {
         // A processed still image from a GIF file can have more colours than GIF supports.
         let isHeld = own != .gif || result.image.animation != nil || result.image.metadata.isFirstFrame
         if isAsItCame || ImageCodersManager.shared.canEncode(to: own) && isHeld { return own }
-        // Lines and text are worse as JPEG.
+        // JPEG blurs the lines and the text of pages.
         return result.image.hasAlpha || own == .pdf ? .png : .jpeg
     }
 

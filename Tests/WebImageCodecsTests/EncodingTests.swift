@@ -133,6 +133,15 @@ import Testing
         _ = try WebPCoder().encode(Image(bitmap: bitmap), to: .webp, options: options)
     }
 
+    @Test func `An opaque image is stored as JPEG, and a page of PDF as PNG, if its format is not encoded`() {
+        var metadata = ImageMetadata()
+        for (format, expected) in [(.pdf, .png), (.bmp, .jpeg), (.undefined, .jpeg)] as [(ImageFormat, ImageFormat)] {
+            metadata.format = format
+            let image = Image.tiny().with(metadata: metadata)
+            #expect(image.encodingFormat(of: ImageCodersManager(), options: ImageEncodeOptions()) == expected)
+        }
+    }
+
     @Test func `A format without a coder is unsupported`() throws {
         let original = try image("tiny-1x1")
         for coder in [PNGCoder(), WebPCoder()] as [any ImageCoder] {

@@ -15,7 +15,8 @@ extension Image {
         // An image read from a GIF file is often scaled or transformed, and then has more colours than GIF can hold.
         let losesPixels = losesAlpha || format == .gif
         if format != .undefined, !losesPixels, coder.canEncode(to: format) { return format }
-        return hasAlpha ? .png : .jpeg
+        // JPEG blurs the lines and the text of pages.
+        return hasAlpha || format == .pdf ? .png : .jpeg
     }
 }
 
