@@ -96,6 +96,14 @@ import Testing
         #expect(CacheKeys.transformed(key, by: transformer) == expected)
     }
 
+    @Test func `The first page has the key of the file, and the key of another page contains its number`() {
+        #expect(CacheKeys.page("http://h/a.pdf?x=1", 0) == "http://h/a.pdf?x=1")
+        #expect(CacheKeys.page("http://h/a.pdf?x=1", 2) == "http://h/a-Page(2).pdf?x=1")
+        #expect(CacheKeys.page("key", 12) == "key-Page(12)")
+        #expect(CacheKeys.isPage(CacheKeys.transformed(CacheKeys.page("http://h/a.pdf", 1), by: "Flip")))
+        #expect(!CacheKeys.isPage("http://h/a.pdf") && !CacheKeys.isPage("http://h/Page(1).pdf"))
+    }
+
     @Test func `Transformed keys of different keys differ`() {
         #expect(CacheKeys.transformed("a.jpg?x=1", by: "T") != CacheKeys.transformed("a.jpg?x=2", by: "T"))
     }

@@ -34,10 +34,11 @@ public enum CacheKeys {
         return transformed(key, by: "Thumbnail(\(sides),\(shape))")
     }
 
-    /// A part of every key of a page other than the first.
+    /// The part of the key of every page but the first.
     static let pageMarker = "-Page("
 
-    /// Returns the key of a page, counted from 0: that of the file for the first, else transformed by `Page(N)`.
+    /// Returns the key of a page, counted from 0: for the first, that of the file; for another, that of the file transformed by
+    /// `Page(N)`.
     public static func page(_ key: String, _ page: Int) -> String {
         page == 0 ? key : transformed(key, by: "Page(\(page))")
     }

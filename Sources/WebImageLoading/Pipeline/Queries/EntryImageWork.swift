@@ -28,8 +28,8 @@ extension LoadPlan {
             self.generation = generation
             self.coder = Identified(coder, by: CoderIdentity(coder))
             var decodeOptions = ImageDecodeOptions(context, options: options, key: cacheKey)
-            // The entry of a page has only that one.
-            if CacheKeys.isPage(cacheKey) { decodeOptions.page = 0 }
+            // An entry under the key of a page contains only that page.
+            if decodeOptions.page != 0, CacheKeys.isPage(cacheKey) { decodeOptions.page = 0 }
             self.options = decodeOptions
             self.queriesMemory = queriesMemory
             storesInMemory = context.storeCacheType?.includesMemory ?? true
