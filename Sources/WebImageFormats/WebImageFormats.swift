@@ -19,7 +19,7 @@ import WebImagePDF
 #endif
 
 /// The formats that are separate products: TIFF, SVG, PDF, AVIF, HEIF and JPEG XL. Formats whose library was missing when the package was built are
-/// left out. PDF needs none here, but a worker program where it is drawn.
+/// left out. PDF needs no library here, but the program `webimage-decoder-pdf` where it is drawn.
 public enum WebImageFormats {
     /// A coder for each format, in the order in which they are registered.
     public static var coders: [any ImageCoder] {
@@ -42,7 +42,7 @@ public enum WebImageFormats {
         return coders
     }
 
-    /// Draws in worker processes, by a program that may link poppler.
+    /// Draws in worker processes of a separate program, which links poppler.
     private static let pdf = IsolatedImageCoder(DecodeIsolation(formats: [.pdf]), base: PDFCoder())
 
     #if WEBIMAGE_SVG

@@ -1,10 +1,11 @@
 import FoundationEssentials
 
-/// A tiny image of each format that a worker decodes. It decodes them before it enters the sandbox, so that the libraries have already loaded what
-/// they need once: plug-ins, tables, the number of processors.
+/// A tiny image of each format. A worker decodes those of its kind before it enters the sandbox, so that the libraries have already
+/// loaded what they need once: plug-ins, tables, the number of processors.
 enum DecodeSamples {
     private static let images: [Data] = encoded.compactMap { Data(base64Encoded: $0) }
 
+    /// Returns the images that a worker decodes before it enters the sandbox.
     static func samples(for kind: WorkerKind) -> [Data] {
         switch kind {
         case .sealed: images

@@ -16,7 +16,7 @@ struct WorkerProgram: Sendable, Equatable {
     /// - Parameters:
     ///   - wanted: the path in the settings.
     ///   - variable: the value of the environment variable.
-    ///   - neighbour: the program that decodes the other formats, in the settings.
+    ///   - neighbour: the path of the program for the other formats, in the settings. The program for PDF is also searched beside it.
     ///   - own: the path of this program.
     /// - Throws: ``WebImageError/Code/decoderUnavailable``.
     static func find(
@@ -112,10 +112,11 @@ enum WorkerKind: String, Sendable, Hashable, CaseIterable {
     /// The name of the separate worker program.
     var programName: String { self == .pdf ? "webimage-decoder-pdf" : "webimage-decoder" }
 
+    /// Indicates whether the worker may read the directories of ``readable``.
     var readsFiles: Bool { self != .sealed }
 
-    /// The bytes that a header may take for each encoded byte. A drawing is parsed into a tree of elements, much bigger than its text;
-    /// the objects of a document are compressed.
+    /// The bytes of memory that parsing may take for each encoded byte. A drawing is parsed into a tree of elements, much larger than
+    /// its text; the objects of a PDF document are compressed.
     var headerFactor: Int {
         switch self {
         case .sealed: 2
@@ -134,7 +135,7 @@ enum WorkerKind: String, Sendable, Hashable, CaseIterable {
             "/var/cache/fontconfig",
             own + "/fonts", home + "/.fonts", home + "/.cache/fontconfig", home + "/.config/fontconfig",
         ]
-        // Which character a code means, for fonts of East Asia that are not embedded.
+        // The character tables of poppler, for East Asian fonts that are not embedded.
         return self == .pdf ? fonts + ["/usr/share/poppler"] : fonts
     }
 }

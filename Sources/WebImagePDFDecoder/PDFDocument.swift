@@ -16,7 +16,7 @@ final class PDFDocument {
         }
     }
 
-    /// The number of pages that the document states, as far as messages between processes allow.
+    /// The number of pages that the document states, at most what messages between processes allow.
     let pageCount: Int
     private let handle: OpaquePointer
     /// Retained because poppler does not copy it.
@@ -24,9 +24,11 @@ final class PDFDocument {
 
     private static let mostPages = 1 << 24
 
+    /// Opens a document.
+    ///
     /// - Throws: ``WebImageError/Code/badImageData``.
     init(_ data: Data) throws(WebImageError) {
-        // Bytes of a slice, or of less than a few words, may move.
+        // Data stores up to 14 bytes in itself, whose address is valid only during the call. No document is that short.
         let data = data.count < 64 ? Data() : data
         var message = [CChar](repeating: 0, count: 256)
         var problem = webimage_pdf_none
@@ -46,6 +48,8 @@ final class PDFDocument {
 
     deinit { webimage_pdf_close(handle) }
 
+    /// Reads the size of a page, counted from 0.
+    ///
     /// - Throws: ``WebImageError/Code/pageNotFound``, ``WebImageError/Code/badImageData``.
     func page(_ index: Int) throws(WebImageError) -> Page {
         guard pageCount > 0 else { throw WebImageError(.badImageData, "the PDF document has no pages") }
@@ -66,7 +70,7 @@ final class PDFDocument {
         return Page(index: index, width: width, height: height, properties: properties)
     }
 
-    /// Draws a page over a bitmap of BGRA. At the page's own size, a fraction of a pixel at the right and the bottom stays white; at other sizes the
+    /// Draws a page into a bitmap of BGRA. At the page's own size, a fraction of a pixel at the right and the bottom stays white; at other sizes the
     /// page covers all pixels.
     ///
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/outOfMemory``.

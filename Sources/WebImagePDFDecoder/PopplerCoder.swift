@@ -1,7 +1,7 @@
 package import FoundationEssentials
 package import WebImageCodecs
 
-/// Draws pages of PDF documents with poppler, in this process. Only for the worker program: poppler is GPL, and cannot be stopped once it draws.
+/// Draws pages of PDF documents with poppler, in this process. Only for the worker program: poppler is GPL, and a drawing cannot be cancelled.
 package struct PopplerCoder: ImageCoder {
     package init() {}
 
@@ -31,8 +31,8 @@ package struct PopplerCoder: ImageCoder {
         return Image(bitmap: bitmap, scale: options.scaleFactor, metadata: metadata, decodeOptions: options)
     }
 
-    /// The pixels; a canvas for them and for some groups that are blended separately; and the largest embedded image, which is unpacked before it is
-    /// scaled. poppler has no memory limit. Cost: reads the whole document.
+    /// Counts the pixels, a canvas for them and for some groups that are blended separately, and the largest embedded image, which is unpacked before
+    /// it is scaled. An estimate: poppler has no memory limit. Reads the whole document.
     package func memoryNeed(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> DecodeMemoryNeed {
         let plan = try PDFDocument(data).page(options.page).plan(options)
         let canvas = AssemblyNeed.bitmap(plan, bytesPerPixel: 4)

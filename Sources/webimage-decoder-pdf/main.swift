@@ -1,5 +1,5 @@
-// The worker program that draws PDF in a sandbox; see Documentation/Isolation.md. It is a program of its own because it links poppler, which is GPL:
-// no other program and no library of this package does.
+// The worker program that draws PDF in a sandbox; see Documentation/Isolation.md. A separate program because it links poppler, which is GPL; no other
+// program and no library of this package does.
 import Glibc
 import WebImageIsolation
 import WebImagePDFDecoder

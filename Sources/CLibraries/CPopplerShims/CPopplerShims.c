@@ -3,8 +3,8 @@
 #include <cairo/cairo.h>
 #include <string.h>
 
-// The headers of poppler and GLib are in directories that only pkg-config knows, and SwiftPM warns about its flags in every build. Only few functions
-// are used, so they are declared here; they have not changed since poppler 0.82.
+// The headers of poppler and GLib are in directories that only pkg-config knows, and SwiftPM warns about its flags in every build. Only a few
+// functions are used, so they are declared here; they have not changed since poppler 0.82.
 typedef struct {
     uint32_t domain;
     int code;
@@ -27,7 +27,7 @@ void poppler_page_render(PopplerPage *page, cairo_t *cairo);
 
 enum { POPPLER_ERROR_ENCRYPTED = 1 };
 
-static void tell(const char *text, char *message, size_t length) {
+static void copy_message(const char *text, char *message, size_t length) {
     if (length == 0) return;
     strncpy(message, text, length - 1);
     message[length - 1] = 0;
@@ -43,7 +43,7 @@ webimage_pdf *webimage_pdf_open(
     if (document != NULL) return (webimage_pdf *)document;
     bool is_encrypted = error != NULL && error->domain == poppler_error_quark() && error->code == POPPLER_ERROR_ENCRYPTED;
     *problem = is_encrypted ? webimage_pdf_encrypted : webimage_pdf_damaged;
-    tell(error != NULL && error->message != NULL ? error->message : "it cannot be read", message, message_length);
+    copy_message(error != NULL && error->message != NULL ? error->message : "it cannot be read", message, message_length);
     if (error != NULL) g_error_free(error);
     return NULL;
 }
@@ -62,7 +62,7 @@ bool webimage_pdf_page_size(webimage_pdf *document, int index, double *width, do
 
 static enum webimage_pdf_problem problem_of(cairo_status_t status, char *message, size_t message_length) {
     if (status == CAIRO_STATUS_SUCCESS) return webimage_pdf_none;
-    tell(cairo_status_to_string(status), message, message_length);
+    copy_message(cairo_status_to_string(status), message, message_length);
     return status == CAIRO_STATUS_NO_MEMORY ? webimage_pdf_no_memory : webimage_pdf_damaged;
 }
 
@@ -71,7 +71,7 @@ enum webimage_pdf_problem webimage_pdf_draw(
     int bytes_per_row, char *message, size_t message_length) {
     PopplerPage *page = poppler_document_get_page((PopplerDocument *)document, index);
     if (page == NULL) {
-        tell("the page is damaged", message, message_length);
+        copy_message("the page is damaged", message, message_length);
         return webimage_pdf_damaged;
     }
     // Without alpha: a page that clears a part of the paper is still opaque.

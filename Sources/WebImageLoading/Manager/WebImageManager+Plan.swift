@@ -85,7 +85,7 @@ extension WebImageManager {
         )
     }
 
-    /// Returns the decode options of a load. The page and size options come only from the context, because only those are part of the key: a
+    /// Returns the decode options of a load. Page and size come only from the context, because only its values are part of the key: a
     /// scaled image must never be stored under the key of the full-size one.
     func decodeOptions(for key: String, _ load: ResolvedLoad) -> ImageDecodeOptions {
         let context = load.context

@@ -36,7 +36,7 @@ extension DecodePlan {
         }
         var unboxed = options
         unboxed.thumbnailPixelSize = nil
-        // The size is that of the page, if there are several.
+        // The caller has found the page, and the properties are those of that page.
         unboxed.page = 0
         var plan = try make(for: wanted, options: unboxed)
         plan.isThumbnail = wanted.width != properties.width || wanted.height != properties.height
@@ -51,10 +51,14 @@ extension DecodePlan {
 }
 
 extension WebImageError {
-    /// - Parameter page: counted from 0.
+    /// Returns the error for a page that does not exist, or that the format's coder does not decode.
+    ///
+    /// - Parameters:
+    ///   - page: counted from 0.
+    ///   - count: the number of pages of the file.
     package static func pageNotFound(_ page: Int, of count: Int) -> WebImageError {
-        let isDecodable = page > 0 && page < count
-        let problem = isDecodable ? "only the first page is decoded" : "there is no page \(page &+ 1)"
+        let exists = page > 0 && page < count
+        let problem = exists ? "only the first page is decoded" : "there is no page \(page &+ 1)"
         return WebImageError(.pageNotFound, "\(problem) of \(count == 1 ? "an image of one page" : "\(count) pages")")
     }
 }

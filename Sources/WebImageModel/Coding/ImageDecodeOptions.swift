@@ -49,8 +49,8 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     package var keepsHighBitDepth: Bool {
         decodeToHDR && (pixelFormat == nil || pixelFormat == .rgbaHalfPremultiplied)
     }
-    /// The page to decode, counted from 0. Formats without pages have one, and of TIFF only the first is decoded; another page is
-    /// ``WebImageError/Code/pageNotFound``.
+    /// The page to decode, counted from 0; the first by default. Only PDF has pages to choose from: of TIFF the first is decoded, and
+    /// other formats have one. Another page is ``WebImageError/Code/pageNotFound``.
     public var page: Int = 0
     /// Options for custom coders.
     public var values = OptionValues()

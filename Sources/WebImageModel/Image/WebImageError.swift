@@ -40,7 +40,7 @@ public struct WebImageError: Error, Sendable {
         /// The image must be decoded in a worker process, and none is available: no worker program, or the system does not support
         /// the sandbox.
         public static let decoderUnavailable = Code(rawValue: 1109)
-        /// The file has no such page; see ``ImageDecodeOptions/page``.
+        /// The file does not have the requested page, or its coder decodes only the first; see ``ImageDecodeOptions/page``.
         public static let pageNotFound = Code(rawValue: 1110)
         /// The download could not be created: a request modifier returned nil, or the session was invalidated.
         public static let invalidDownloadOperation = Code(rawValue: 2000)

@@ -80,8 +80,8 @@ extension WebImageContext {
         set { change { $0.decodeToHDR = newValue } }
     }
 
-    /// The page to decode, counted from 0: see ``ImageDecodeOptions/page``. The first by default. Each page has a separate cache key; the
-    /// file is downloaded once.
+    /// The page to decode, counted from 0, as ``ImageDecodeOptions/page``; nil, the default, for the first. Each page has a separate cache
+    /// key (``CacheKeys/page(_:_:)``); the file is downloaded once.
     public var page: Int? {
         get { rare?.values.page }
         set { change { $0.page = newValue } }

@@ -105,7 +105,7 @@ struct DecodeWork: Work {
         let hash = bytes == nil ? 0 : original.entry.sourceHash
         let image = try makeImage(original, image, options ?? self.options)
             .with(sourceHash: hash, held: held(original, hash), extendedData: original.entry.extendedData)
-        // The bytes are those of the first page in full size.
+        // The bytes are those of the whole file, whose key is that of its first page in full size.
         let isPart = image.metadata.isThumbnail || self.options.page != 0
         return PipelineImage(
             image: image,
