@@ -1,5 +1,6 @@
 """PDF fixtures, each made by another program, with the pixels that pdftoppm 22.12 (poppler's Splash renderer) draws of their pages: page 1 at its own size
 as `NAME.ppm`, page N as `NAME-page-N.ppm`, at other sizes as `NAME-WxH.ppm`. All text is in embedded fonts, so it does not depend on the machine's.
+Needs requirements.txt, and the Debian packages fonts-dejavu-core, ghostscript, poppler-utils and qpdf.
 
 | file | made by |
 |---|---|
@@ -8,8 +9,8 @@ as `NAME.ppm`, page N as `NAME-page-N.ppm`, at other sizes as `NAME-WxH.ppm`. Al
 | fpdf.pdf | fpdf2: a JPEG, a PNG with alpha |
 | ghostscript.pdf | Ghostscript's pdfwrite, from cairo.pdf |
 | objects.pdf | qpdf, from reportlab.pdf: object streams, linearised |
-| turned.pdf | qpdf, from reportlab.pdf: pages turned by 90, 180 and 270 degrees |
-| cropped.pdf | pypdf, from cairo.pdf: a crop box inside the media box, turned |
+| turned.pdf | qpdf, from reportlab.pdf: pages rotated by 90, 180 and 270 degrees |
+| cropped.pdf | pypdf, from cairo.pdf: a crop box inside the media box, rotated |
 | owner.pdf | qpdf, from cairo.pdf: encrypted, with an owner's password only |
 | locked.pdf | qpdf, from cairo.pdf: encrypted, needs the password `secret` |
 """
@@ -39,7 +40,7 @@ def run(*command):
 
 
 def draw(name, suffix, page=1, *options):
-    """By another renderer of poppler than the library uses."""
+    """Draws with Splash, a renderer of poppler that the library does not use."""
     with tempfile.TemporaryDirectory() as place:
         run("pdftoppm", "-cropbox", "-f", page, "-l", page, "-singlefile", *(options or ("-r", 72)), OUT / f"{name}.pdf", f"{place}/page")
         (OUT / f"{name}{suffix}.ppm").write_bytes(Path(f"{place}/page.ppm").read_bytes())
@@ -116,7 +117,7 @@ def with_fpdf():
     document.output(str(OUT / "fpdf.pdf"))
 
 
-def changed():
+def rewritten():
     place = OUT
     run("gs", "-q", "-dNOPAUSE", "-dBATCH", "-sDEVICE=pdfwrite", f"-sOutputFile={place}/ghostscript.pdf", place / "cairo.pdf")
     qpdf = ("qpdf", "--deterministic-id")
@@ -139,7 +140,7 @@ if __name__ == "__main__":
     with_cairo()
     with_reportlab()
     with_fpdf()
-    changed()
+    rewritten()
     for name in ["cairo", "reportlab", "fpdf", "ghostscript", "objects", "turned", "cropped", "owner"]:
         draw(name, "")
     for name in ["reportlab", "objects", "turned"]:
