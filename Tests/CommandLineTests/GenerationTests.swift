@@ -145,4 +145,15 @@ import Testing
             #expect(thumbnails.contains("image/\(name)"), "\(name)")
         }
     }
+
+    @Test func `PDF has a separate thumbnailer that runs the same command`() throws {
+        func command(_ path: String) throws -> [Substring] {
+            try Self.text(path).split(separator: "\n").filter { $0.hasPrefix("Exec=") || $0.hasPrefix("TryExec=") }
+        }
+        let path = "Packaging/data/webimage-pdf.thumbnailer"
+        let commands = try command(path)
+        #expect(try commands.count == 2 && commands == command("Packaging/data/webimage.thumbnailer"))
+        #expect(try Self.text(path).contains("\nMimeType=application/pdf;\n"))
+        #expect(try !Self.text("Packaging/data/webimage.thumbnailer").contains("application/pdf"))
+    }
 }

@@ -51,7 +51,9 @@ import Testing
         "644 usr/share/metainfo/org.example.webimage.Gallery.metainfo.xml",
         "644 usr/share/zsh/site-functions/_webimage-gallery", "755 usr/bin/webimage-gallery",
     ]
-    private static let pdf = ["755 usr/libexec/webimage-decoder-pdf"]
+    private static let pdf = [
+        "644 usr/share/thumbnailers/webimage-pdf.thumbnailer", "755 usr/libexec/webimage-decoder-pdf",
+    ]
 
     @Test func `Programs, manual pages, completions and desktop files are installed, and removed again`() async throws {
         let run = try await install("--for-package", "--prefix", "/usr", "--destdir", "root")
