@@ -171,8 +171,7 @@ extension IsolatedImageCoder {
     /// Decoders check the time limit themselves. The renderers of SVG and PDF do not, so their workers are killed.
     private func seconds(for data: Data, _ limits: ImageLimits) -> Double {
         let seconds = isolation.maximumDecodeDuration
-        let draws = [.svg, .pdf].contains(ImageFormat(detecting: data))
-        guard let limit = limits.maximumDecodeDuration, draws else { return seconds }
+        guard let limit = limits.maximumDecodeDuration, ImageFormat(detecting: data).isVector else { return seconds }
         return min(seconds, limit)
     }
 

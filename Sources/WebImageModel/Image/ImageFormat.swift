@@ -36,4 +36,7 @@ public struct ImageFormat: RawRepresentable, Sendable, Hashable {
     public static let jpegXL = ImageFormat(rawValue: 12)
     /// Windows icon or cursor.
     public static let ico = ImageFormat(rawValue: 13)
+
+    /// Indicates whether files of the format contain shapes instead of pixels. Their renderers do not check time limits.
+    package var isVector: Bool { self == .svg || self == .pdf }
 }

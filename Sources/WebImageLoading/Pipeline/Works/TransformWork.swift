@@ -79,7 +79,7 @@ struct TransformWork: Work {
 
     /// Returns whether the gate admits the source of an image, which a load with other options may have left in memory.
     private func admits(transformed image: Image) -> Bool {
-        gate.admits(image) && (gate.transformsVectors || image.format != .svg)
+        gate.admits(image) && (gate.transformsVectors || !image.format.isVector)
     }
 
     private func key(of chain: LoadPlan.Chain) -> String {
