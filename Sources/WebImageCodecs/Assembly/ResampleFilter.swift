@@ -69,13 +69,15 @@ final class ResampleFilter: Sendable {
     private static func shares(of weights: [Float]) -> [UInt16] {
         [UInt16](unsafeUninitializedCapacity: weights.count) { shares, count in
             for start in stride(from: 0, to: weights.count, by: 4) {
-                // One at a time: the conversion of a whole vector is not specialised, and took a hundredth of a thumbnail's time.
-                var four = SIMD4<Int32>()
-                for index in 0..<4 { four[index] = Int32(weights[start + index] * 256 + 0.5) }
-                var biggest = 0
-                for index in 1..<4 where four[index] > four[biggest] { biggest = index }
-                four[biggest] += 256 - four.wrappedSum()
-                for index in 0..<4 { shares.initializeElement(at: start + index, to: UInt16(four[index])) }
+                var sum = 0
+                var largest = start
+                for index in start..<start + 4 {
+                    let share = UInt16(weights[index] * 256 + 0.5)
+                    shares.initializeElement(at: index, to: share)
+                    sum += Int(share)
+                    if share > shares[largest] { largest = index }
+                }
+                shares[largest] = UInt16(Int(shares[largest]) + 256 - sum)
             }
             count = weights.count
         }

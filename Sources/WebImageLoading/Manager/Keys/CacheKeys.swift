@@ -50,12 +50,23 @@ public enum CacheKeys {
     }
 
     private static func percentEncodedForPath(_ text: String) -> String {
-        text.utf8.reduce(into: "") { output, byte in
-            if isAllowedInPath(byte) {
-                output.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                output += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+        let digits: StaticString = "0123456789ABCDEF"
+        return String(unsafeUninitializedCapacity: text.utf8.count * 3) { output in
+            var count = 0
+            func append(_ byte: UInt8) {
+                output.initializeElement(at: count, to: byte)
+                count += 1
             }
+            for byte in text.utf8 {
+                guard !isAllowedInPath(byte) else {
+                    append(byte)
+                    continue
+                }
+                append(UInt8(ascii: "%"))
+                append(digits.utf8Start[Int(byte >> 4)])
+                append(digits.utf8Start[Int(byte & 15)])
+            }
+            return count
         }
     }
 
