@@ -6,7 +6,7 @@ enum IsolationSnippets {
         let manager = WebImageManager.shared
         // Every format.
         manager.decoding = .isolated
-        // SVG, HEIC, HEIF, AVIF, JPEG XL and TIFF.
+        // SVG, PDF, HEIC, HEIF, AVIF, JPEG XL and TIFF.
         manager.decoding = .isolated(.risky)
 
         var isolation = DecodeIsolation.risky
