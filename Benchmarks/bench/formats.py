@@ -1,5 +1,7 @@
 """Every format's decode, frames of animations, and resizing, beside the C libraries and libvips."""
 
+import os
+
 from .model import Contract, Row
 from .workshop import SYSTEM_PYTHON, call, column
 
@@ -9,6 +11,9 @@ FORMATS = {
     "heic": ("libheif", 1.1, 4), "jxl": ("libjxl", 1.1, 4), "tiff": ("libtiff", 1.1, 4), "svg": ("librsvg", 1.2, 1),
 }
 ANIMATIONS = {"gif": "giflib", "webp": "libwebpdemux", "avif": "libavif", "jxl": "libjxl"}
+# Formats whose libraries decode one image with several threads.
+THREADED = ("avif", "jxl")
+ONE_CORE = "on one core"
 VIPS = "C: libvips, one thread"
 
 
@@ -18,11 +23,12 @@ def rows(shop):
     for name, (library, limit, megapixels) in FORMATS.items():
         peer, path = f"C: {library}", folder / f"picture.{name}"
         results = shop.in_turns({
-            "ours": lambda path=path: shop.ours("format-bench", "decode", iterations, path),
+            "ours": lambda path=path: shop.ours("format-bench", "decode", iterations, path, one_core=True),
             "C": lambda path=path: shop.c("format-decode", "decode", iterations, path),
         })
         yield Row(f"decode-{name}", f"{name.upper()} of {megapixels} megapixels to pixels, CPU", "ms", column(results["ours"], "cpu"),
                   peers={peer: column(results["C"], "cpu")}, contracts=[Contract("<=", limit, peer)], in_chart=False)
+    yield from alone(shop, folder, iterations)
     for name, library in ANIMATIONS.items():
         peer, path = f"C: {library}, in a loop", folder / f"animation.{name}"
         results = shop.in_turns({
@@ -33,6 +39,21 @@ def rows(shop):
                   column(results["ours"], "frames"), peers={peer: column(results["C"], "frames")},
                   contracts=[Contract(">=", 0.85, peer)], more_is_better=True, in_chart=False)
     yield from resizing(shop)
+
+
+def alone(shop, folder, iterations):
+    """One large picture, while nothing else is decoded."""
+    if os.cpu_count() < 2:
+        return
+    for name in THREADED:
+        path = folder / f"large.{name}"
+        results = shop.in_turns({
+            "ours": lambda path=path: shop.ours("format-bench", "decode", iterations, path),
+            "one": lambda path=path: shop.ours("format-bench", "decode", iterations, path, one_core=True),
+        })
+        yield Row(f"alone-{name}", f"one {name.upper()} of 12 megapixels to pixels, on {os.cpu_count()} cores", "ms",
+                  column(results["ours"], "wall"), peers={ONE_CORE: column(results["one"], "wall")},
+                  contracts=[Contract("<=", 0.6, ONE_CORE)], in_chart=False)
 
 
 def resizing(shop):
@@ -61,6 +82,11 @@ def materials(shop):
     frames = sorted(part.glob("frame-*.png"))
     call(["avifenc", "--jobs", "1", "--speed", "6", "--timescale", "25", "--min", "20", "--max", "30", *frames, part / "animation.avif"])
     call(["cjxl", part / "animation.png", part / "animation.jxl", "--quality", "85", "--effort", "4"])
+    large = part / "large.png"
+    call([SYSTEM_PYTHON, "-c", "import sys; from PIL import Image; Image.open(sys.argv[1]).convert('RGB').save(sys.argv[2])",
+          shop.single_picture(12), large])
+    call(["avifenc", "--speed", "8", "--min", "20", "--max", "30", large, part / "large.avif"])
+    call(["cjxl", large, part / "large.jxl", "--quality", "85", "--effort", "4"])
     part.rename(place)
     return place
 

@@ -79,9 +79,10 @@ class Workshop:
                 self.swift = binaries
         call(["make", "--silent", "-C", BENCHMARKS / "C", f"OUT={self.place / 'C'}"])
 
-    def ours(self, name, *arguments, **options):
-        """Runs one of our programs and reads its report."""
-        return parse(call([self.swift / name, *arguments], **options))
+    def ours(self, name, *arguments, one_core=False, **options):
+        """Runs one of our programs, on one core only if wanted, and reads its report."""
+        prefix = ["taskset", "--cpu-list", "0"] if one_core else []
+        return parse(call([*prefix, self.swift / name, *arguments], **options))
 
     def c(self, name, *arguments, **options):
         """Runs one of the C programs and reads its report."""

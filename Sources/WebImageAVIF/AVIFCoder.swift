@@ -10,7 +10,8 @@ public import WebImageCodecs
 /// AV1 is decoded as a whole, into planes of 1 to 8 bytes per pixel that are converted to RGB some rows at a time, so a thumbnail needs little more
 /// memory. A grid also needs the memory of its tiles, each with a codec of half a megabyte. All that must fit into
 /// ``ImageLimits/maximumDecodedByteCount``, and into a memory budget if there is one; both are checked before decoding. libavif supports at most 268
-/// 435 456 pixels. A decode uses one thread: as many images are decoded at the same time as there are processors.
+/// 435 456 pixels. A still image of half a megapixel or more is decoded by several threads while processors are idle: at most 8, and over all decodes
+/// together one for each processor.
 public struct AVIFCoder: ImageCoder {
     /// Creates a coder.
     public init() {}

@@ -118,6 +118,7 @@ final class AVIFFile {
         let tiles = coded + alpha < planes ? planes : 0
         return max(planes, coded) + tiles + grain + max(pixels, codedPixelCount) * 3 / 4
             + max(codedCount - 2, 0) * Self.codecByteCount
+            + (mostThreads - 1) * codedCount * Self.codecByteCount
     }
 
     /// The memory of libavif 0.11 and dav1d 1.0 for each tile of any size, measured as 418 000 bytes and rounded up.
@@ -143,12 +144,27 @@ final class AVIFFile {
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     func decode(_ index: Int) throws(WebImageError) {
         try checkBeforeDecoding()
-        let result = avifDecoderNthImage(decoder, UInt32(clamping: index))
+        let result = isThreaded ? decodeStill() : avifDecoderNthImage(decoder, UInt32(clamping: index))
         guard result == AVIF_RESULT_OK else { throw Self.error(result, decoder) }
         // The decode was planned for the size in the boxes.
         guard Int(crop.x) + Int(crop.width) <= Int(image.pointee.width),
             Int(crop.y) + Int(crop.height) <= Int(image.pointee.height)
         else { throw WebImageError(.badImageData, "AVIF: a frame's size differs from the image's") }
+    }
+
+    /// False for sequences, whose frames are decoded in advance, and for grids of many tiles, each of which has a codec with threads.
+    private var isThreaded: Bool { properties.frameCount == 1 && codedCount <= 16 }
+
+    private var mostThreads: Int { isThreaded ? CodingQueue.mostThreads(forPixelCount: codedPixelCount) : 1 }
+
+    private func decodeStill() -> avifResult {
+        CodingQueue.withThreads(forPixelCount: codedPixelCount) { count in
+            guard count > 1 else { return avifDecoderNthImage(decoder, 0) }
+            decoder.pointee.maxThreads = Int32(count)
+            // Codecs were created for one thread when the boxes were parsed.
+            let result = avifDecoderReset(decoder)
+            return result == AVIF_RESULT_OK ? avifDecoderNthImage(decoder, 0) : result
+        }
     }
 
     private static let largestPixelCount: UInt32 = 16_384 * 16_384

@@ -41,6 +41,8 @@ struct DecodeWorkerLoop {
         webimage_sandbox_die_with_parent()
         webimage_sandbox_tame_heap()
         webimage_sandbox_report_crashes()
+        // The sandbox allows no more threads. A pool has a worker for each processor.
+        CodingQueue.shared.width = 1
         SharedBuffers.inUse = buffers
         PixelStorage.source = { [buffers] in buffers.storage(byteCount: $0) }
         for sample in DecodeSamples.samples(for: kind) { _ = try? coder.decode(sample, options: ImageDecodeOptions()) }

@@ -36,10 +36,16 @@ extension JPEGXLCoder {
         // Up to four reference frames, of four bytes a sample; their number is not known in advance.
         let samples = header.properties.hasAlpha ? 4 : 3
         let kept = header.properties.frameCount > 1 ? 4 * 4 * samples * pixels.width * pixels.height : 0
+        if header.properties.frameCount == 1 {
+            let threads = CodingQueue.mostThreads(forPixelCount: pixels.width * pixels.height)
+            decoder += (threads - 1) * Self.threadByteCount
+        }
         if !assembly.readsAtOnce { decoder += AssemblyNeed.block(pixels.bytesPerRow * pixels.height) }
         return (DecodeMemoryNeed(assembly, decoder: decoder), kept)
     }
 
     /// The memory of libjxl 0.7 for the smallest image, as measured: the buffers of a group, and tables for a profile.
     private static let fixedByteCount = 8 << 20
+    /// The memory of each additional thread: the buffers of a group.
+    private static let threadByteCount = 4 << 20
 }

@@ -7,6 +7,9 @@ public import WebImageCodecs
 /// codestream's orientation is applied; as the standard requires, one in an EXIF block is ignored. Of an animation the first frame is decoded, or the
 /// frames of ``animation(of:options:)``.
 ///
+/// A still image of half a megapixel or more is decoded by several threads while processors are idle: at most 8, and over all decodes together one for
+/// each processor.
+///
 /// libjxl decodes images as a whole: a thumbnail saves only the memory of its result. Most of its memory cannot be limited, so its maximum is checked
 /// against ``ImageLimits/maximumDecodedByteCount`` before decoding: 4 bytes for each pixel and channel, and 20 for the colours of a pixel in XYB, as
 /// in lossy files (so by default up to 53 megapixels). Some builds of libjxl, including Debian's, print errors of damaged files to standard error,
@@ -32,10 +35,14 @@ public struct JPEGXLCoder: ImageCoder {
         let header = try JPEGXLHeader(data, limits: options.limits, wantsFrames: !options.decodeFirstFrameOnly)
         let plan = try DecodePlan.make(for: header.properties, options: options)
         let pixels = try JPEGXLPixels(header, options: options)
-        let decoder = try JPEGXLDecoder(data, pixels: pixels)
-        try decoder.readColors(options.limits)
-        let rows = JPEGXLRows(decoder, pixels: pixels, limits: options.limits)
-        return try ImageAssembler.makeImage(from: rows, properties: header.properties, plan: plan, options: options)
+        let isThreaded = header.properties.frameCount == 1
+        return try CodingQueue.withThreads(forPixelCount: isThreaded ? pixels.width * pixels.height : 0) {
+            (count) throws(WebImageError) in
+            let decoder = try JPEGXLDecoder(data, pixels: pixels, threadCount: count)
+            try decoder.readColors(options.limits)
+            let rows = JPEGXLRows(decoder, pixels: pixels, limits: options.limits)
+            return try ImageAssembler.makeImage(from: rows, properties: header.properties, plan: plan, options: options)
+        }
     }
 }
 

@@ -13,8 +13,9 @@ final class JPEGXLDecoder {
     private(set) var hasOverview = false
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
-    init(_ data: Data, pixels: JPEGXLPixels) throws(WebImageError) {
+    init(_ data: Data, pixels: JPEGXLPixels, threadCount: Int = 1) throws(WebImageError) {
         events = try JPEGXLEvents(data, JXL_DEC_COLOR_ENCODING.rawValue | JXL_DEC_FULL_IMAGE.rawValue)
+        events.useThreads(threadCount)
         self.pixels = pixels
     }
 

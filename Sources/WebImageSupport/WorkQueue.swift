@@ -36,6 +36,22 @@ package final class WorkQueue: Sendable {
     /// The number of jobs that wait for a thread.
     package var waitingCount: Int { core.withState { $0.jobs.count } }
 
+    /// Lends places of threads that have nothing to do to a library that decodes one image with several threads of its own, while
+    /// `body` runs. Jobs that are submitted meanwhile wait until the places are returned, so jobs and lent places together are never
+    /// more than ``width``. The caller occupies a place, whether it is a job or another thread.
+    ///
+    /// - Parameters:
+    ///   - count: The maximum number of places.
+    ///   - body: Is passed the number of places, 0 if jobs wait.
+    package func withIdlePlaces<Value, Failure: Error>(
+        upTo count: Int,
+        _ body: (_ count: Int) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let count = core.lend(upTo: count)
+        defer { core.takeBack(count) }
+        return try body(count)
+    }
+
     /// Runs `body` on one of the threads, later.
     @discardableResult
     package func submit(priority: LoadPriority = .normal, _ body: @escaping @Sendable () -> Void) -> WorkItem {
@@ -84,6 +100,9 @@ final class WorkQueueCore: Sendable {
         var width: Int
         var threads = 0
         var idle = 0
+        var running = 0
+        /// The places of threads that other threads occupy.
+        var lent = 0
         var stopped = false
         /// Indicates whether a retry of starting a thread is scheduled.
         var isRetried = false
@@ -145,6 +164,23 @@ final class WorkQueueCore: Sendable {
         for _ in 0..<missing { startThread() }
     }
 
+    func lend(upTo count: Int) -> Int {
+        withState { state in
+            guard state.jobs.count == 0 else { return 0 }
+            let lent = max(min(count, state.width - state.lent - max(state.running, 1)), 0)
+            state.lent += lent
+            return lent
+        }
+    }
+
+    func takeBack(_ count: Int) {
+        guard count > 0 else { return }
+        withState { state in
+            state.lent -= count
+            self.state.broadcast()
+        }
+    }
+
     func stop() {
         withState { state in
             state.stopped = true
@@ -193,8 +229,13 @@ final class WorkQueueCore: Sendable {
         }
         guard isStranded else { return false }
         if threads.source.start({ self.work() }) { return false }
-        withState { $0.jobs.popFirst() }?.body()
+        let job = withState { state in
+            state.running += 1
+            return state.jobs.popFirst()
+        }
+        job?.body()
         return withState { state in
+            state.running -= 1
             state.threads -= 1
             return state.threads == 0 && state.jobs.count > 0
         }
@@ -202,16 +243,27 @@ final class WorkQueueCore: Sendable {
 
     private func work() {
         webimage_name_thread(String(decoding: name.utf8.prefix(15), as: UTF8.self))
-        while let job = nextJob() { job.body() }
+        var job = nextJob(isFirst: true)
+        while let current = job {
+            current.body()
+            job = nextJob(isFirst: false)
+        }
     }
 
-    /// Blocks the thread until there is a job; nil if the thread is to end.
-    private func nextJob() -> Job? {
+    /// Blocks the thread until there is a job and a place for it; nil if the thread is to end.
+    private func nextJob(isFirst: Bool) -> Job? {
         var isIdle = false
+        var hasRun = !isFirst
         return state.wait { state -> Job?? in
             if isIdle { state.idle -= 1 }
             isIdle = false
-            if state.threads <= state.width, let job = state.jobs.popFirst() { return job }
+            if hasRun { state.running -= 1 }
+            hasRun = false
+            let hasPlace = state.threads <= state.width && state.running + state.lent < state.width
+            if hasPlace, let job = state.jobs.popFirst() {
+                state.running += 1
+                return job
+            }
             if state.threads > state.width || state.stopped {
                 state.threads -= 1
                 return .some(nil)

@@ -68,6 +68,13 @@ struct IsolatedFormatTests {
         }
     }
 
+    @Test(arguments: ThreadedDecodingTests.formats)
+    func `Large images are decoded on the only thread of a worker`(format: ImageFormat) async throws {
+        let data = try ThreadedDecodingTests.file(format)
+        let (expected, found) = (try await Image.decode(data, coder: ours), try await Image.decode(data, coder: theirs))
+        #expect(Self.areSame(expected, found))
+    }
+
     @Test(arguments: ["AVIF/sequence.avif", "AVIF/sequence-alpha.avif"])
     func `Frames of sequences are the same as in this process`(file: String) async throws {
         let data = try Fixtures.data(file)

@@ -58,6 +58,74 @@ import WebImageSupport
         #expect(await done.value(until: { $0 == 10 ? true : nil }) == true)
     }
 
+    @Test func `Idle places are lent once, and jobs wait until they are returned`() async {
+        let queue = WorkQueue(name: "test", width: 3)
+        let counts = Monitor<[Int]>([])
+        let (gate, other) = (Gate(), Gate())
+        queue.submit {
+            queue.withIdlePlaces(upTo: 1) { first in
+                // One of three places is the job's.
+                queue.withIdlePlaces(upTo: 9) { second in
+                    counts.withLock { $0 = [first, second, queue.withIdlePlaces(upTo: 1) { $0 }] }
+                    gate.wait()
+                }
+            }
+            other.wait()
+        }
+        #expect(await gate.arrivals())
+        #expect(counts.withLock { $0 } == [1, 1, 0])
+        let done = Monitor(0)
+        for _ in 0..<2 {
+            queue.submit {
+                done.withLock { $0 += 1 }
+                other.wait()
+            }
+        }
+        // Both wait for the lent places, although two threads are free.
+        #expect(queue.withIdlePlaces(upTo: 1) { $0 } == 0)
+        #expect(queue.waitingCount == 2 && done.withLock { $0 } == 0)
+        gate.open()
+        #expect(await other.arrivals(3))
+        #expect(done.withLock { $0 } == 2)
+        other.open()
+    }
+
+    @Test func `A thread outside the queue is lent all places but one`() async {
+        let queue = WorkQueue(name: "test", width: 4)
+        #expect(queue.withIdlePlaces(upTo: 9) { $0 } == 3)
+        #expect(queue.withIdlePlaces(upTo: 2) { $0 } == 2)
+        #expect(WorkQueue(name: "test", width: 1).withIdlePlaces(upTo: 9) { $0 } == 0)
+        let gate = Gate()
+        for _ in 0..<3 { queue.submit { gate.wait() } }
+        #expect(await gate.arrivals(3))
+        #expect(queue.withIdlePlaces(upTo: 9) { $0 } == 1)
+        gate.open()
+    }
+
+    @Test func `Never more jobs and lent places than the queue is wide`() async {
+        let queue = WorkQueue(name: "test", width: 3)
+        let busy = Monitor((now: 0, most: 0, ended: 0, lent: 0))
+        for number in 0..<300 {
+            // Every fifth is alone, so that there are idle places.
+            let isAlone = number % 5 == 0
+            if isAlone { _ = await busy.value(until: { $0.ended == number ? true : nil }) }
+            queue.submit {
+                queue.withIdlePlaces(upTo: number % 3) { count in
+                    busy.withLock { busy in
+                        busy.now += 1 + count
+                        busy.lent += count
+                        busy.most = max(busy.most, busy.now)
+                    }
+                    busy.withLock { $0.now -= 1 + count }
+                }
+                busy.withLock { $0.ended += 1 }
+            }
+            if isAlone { _ = await busy.value(until: { $0.ended == number + 1 ? true : nil }) }
+        }
+        #expect(await busy.value(until: { $0.ended == 300 ? true : nil }) == true)
+        #expect(busy.withLock { $0.most } <= 3 && busy.withLock { $0.lent } > 0)
+    }
+
     @Test func `Jobs of a released queue are still done`() async {
         let done = Monitor(0)
         do {

@@ -6,7 +6,7 @@ import WebImageSVG
 
 /// What decoding each format costs; the arguments and the answers of the C program format-decode.
 ///
-/// `format-bench decode ITERATIONS FILE`: decodes a file that often from memory; processor time per picture.
+/// `format-bench decode ITERATIONS FILE`: decodes a file that often from memory; processor time and time per picture.
 /// `format-bench frames LOOPS FILE`: plays an animation that often, every frame; frames per second of processor time.
 /// `format-bench resize WIDTHxHEIGHT ITERATIONS FILE`: resizes a decoded picture that often; processor time of one.
 @main struct FormatBench {
@@ -31,9 +31,10 @@ import WebImageSVG
         var options = ImageDecodeOptions()
         options.decodeFirstFrameOnly = true
         _ = try ImageCodersManager.shared.decode(file, options: options)
-        let start = Measurement.processorTime()
+        let (start, time) = (Measurement.processorTime(), Measurement.now())
         for _ in 0..<iterations { _ = try ImageCodersManager.shared.decode(file, options: options) }
         Measurement.report("cpu", (Measurement.processorTime() - start) * 1000 / Double(iterations), "ms")
+        Measurement.report("wall", (Measurement.now() - time) * 1000 / Double(iterations), "ms")
     }
 
     static func play(loops: Int, path: String) throws {

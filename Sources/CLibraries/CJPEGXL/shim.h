@@ -2,6 +2,7 @@
 #pragma once
 #include <jxl/decode.h>
 #include <jxl/encode.h>
+#include <jxl/thread_parallel_runner.h>
 #include <jxl/version.h>
 
 // Before 0.9 an unused pixel format preceded the target.

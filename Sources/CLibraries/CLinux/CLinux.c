@@ -67,6 +67,13 @@ void *webimage_reservation(void) { return thread_reservation; }
 
 void webimage_set_reservation(void *reservation) { thread_reservation = reservation; }
 
+int webimage_processor_count(void) {
+    cpu_set_t set;
+    // Fails with more processors than the set has room for.
+    if (sched_getaffinity(0, sizeof set, &set) == 0) { return CPU_COUNT(&set); }
+    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 void webimage_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 int webimage_open_directory(int directory, const char *path) {

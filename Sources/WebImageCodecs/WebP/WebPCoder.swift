@@ -5,7 +5,7 @@ public import FoundationEssentials
 /// Of an animation the first frame is decoded, or the frames of ``animation(of:options:)``, on their canvas; the properties include frame count,
 /// durations and loop count. For a thumbnail the decoder scales down as far as ``ImageDecodeOptions/scalingQuality`` allows. The pixels of a lossless
 /// image are always decoded at full size, and must fit into ``ImageLimits/maximumDecodedByteCount``. A file that ends before the length it states is
-/// an error.
+/// an error. A lossy image of half a megapixel or more is decoded by two threads while a processor is idle.
 public struct WebPCoder: ImageCoder {
     /// Creates a coder.
     public init() {}

@@ -121,9 +121,13 @@ final class WebPRowReader: ScanlineSource {
         config.output.u.RGBA.rgba = base.assumingMemoryBound(to: UInt8.self)
         config.output.u.RGBA.stride = Int32(bytesPerRow)
         config.output.u.RGBA.size = bytesPerRow * (height - 1) + width * layout.bytesPerPixel
-        let status = data.withUnsafeBytes { bytes in
-            let fragment = UnsafeRawBufferPointer(rebasing: bytes[frame.bytes])
-            return WebPDecode(fragment.baseAddress?.assumingMemoryBound(to: UInt8.self), fragment.count, &config)
+        // libwebp filters a lossy image in a second thread.
+        let status = CodingQueue.withThreads(forPixelCount: frame.width * frame.height, upTo: 2) { count in
+            config.options.use_threads = count > 1 ? 1 : 0
+            return data.withUnsafeBytes { bytes in
+                let fragment = UnsafeRawBufferPointer(rebasing: bytes[frame.bytes])
+                return WebPDecode(fragment.baseAddress?.assumingMemoryBound(to: UInt8.self), fragment.count, &config)
+            }
         }
         WebPFreeDecBuffer(&config.output)
         guard status == VP8_STATUS_OK else { throw Self.error(status, pixelCount: width * height) }

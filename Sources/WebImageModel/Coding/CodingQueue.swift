@@ -1,5 +1,5 @@
+import CLinux
 package import FoundationEssentials
-import Glibc
 
 /// The process-wide threads that decode, transform and encode, one for each processor; and separate ones for frames of animations
 /// that play.
@@ -25,6 +25,25 @@ package enum CodingQueue {
         (animation?.frameDecoder as? any OutOfProcessAnimation)?.queue ?? queue
     }
 
-    /// The number of online processors, at least 1.
-    package static var processorCount: Int { max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1) }
+    /// The number of processors that this process may use, at least 1.
+    package static let processorCount = max(Int(webimage_processor_count()), 1)
+
+    /// Returns the maximum number of threads that decode an image of that size, if processors are idle; estimates of memory count
+    /// them. A small image is decoded before another thread has started.
+    package static func mostThreads(forPixelCount pixelCount: Int) -> Int {
+        pixelCount < 1 << 19 ? 1 : min(processorCount, 8)
+    }
+
+    /// Runs `body` with the number of threads for the decoder of one image: more than 1 if the image is large and processors are
+    /// idle. Images that are decoded at the same time have no more threads together than there are processors.
+    ///
+    /// - Parameter most: The maximum number of threads that the decoder can use.
+    package static func withThreads<Value, Failure: Error>(
+        forPixelCount pixelCount: Int,
+        upTo most: Int = .max,
+        _ body: (_ count: Int) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let extra = min(mostThreads(forPixelCount: pixelCount), most) - 1
+        return try shared.withIdlePlaces(upTo: extra) { (count) throws(Failure) in try body(1 + count) }
+    }
 }

@@ -46,6 +46,9 @@ void webimage_set_reservation(void *reservation);
 /// Names the calling thread; the system keeps 15 bytes.
 void webimage_name_thread(const char *name);
 
+/// Returns the number of processors that this process may use.
+int webimage_processor_count(void);
+
 /// Opens a directory only to resolve names in it: neither its listing nor anything in it is read, so it needs only the right to
 /// traverse it. `path` is relative to an open directory, or absolute, or `directory` is AT_FDCWD. Fails with ENOTDIR if the last
 /// part of the path is a symbolic link. Returns the descriptor, or the negative error number.
