@@ -1,9 +1,9 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// One load by a job or a task: delivers progress serially and in order, then exactly one result, whichever comes first, and
 /// nothing after it.
-final class LoadReceiver: ImageLoaderOperation {
-    typealias Completion = @Sendable (Result<LoadedImageData, WebImageError>) -> Void
+package final class LoadReceiver: ImageLoaderOperation {
+    package typealias Completion = @Sendable (Result<LoadedImageData, WebImageError>) -> Void
 
     /// The work that performs the load.
     enum Work: Sendable {
@@ -15,14 +15,14 @@ final class LoadReceiver: ImageLoaderOperation {
     private let relay: ProgressRelay
     private let state: Lock<(completion: Completion?, isCancelled: Bool, work: Work?)>
 
-    init(url: URL, progress: @escaping @Sendable (LoadProgress) -> Void, completion: @escaping Completion) {
+    package init(url: URL, progress: @escaping @Sendable (LoadProgress) -> Void, completion: @escaping Completion) {
         self.url = url
         relay = ProgressRelay(queue: .inline, progress)
         state = Lock((completion, false, nil))
     }
 
     /// Forwards progress, unless newer progress or the end came first.
-    func post(_ progress: LoadProgress) { relay.post(progress) }
+    package func post(_ progress: LoadProgress) { relay.post(progress) }
 
     /// Forwards the result, unless the load has ended.
     func finish(_ result: Result<LoadedImageData, WebImageError>) {
@@ -36,7 +36,7 @@ final class LoadReceiver: ImageLoaderOperation {
     }
 
     /// Loads with a job on a queue.
-    func load(
+    package func load(
         on queue: WorkQueue,
         priority: LoadPriority,
         body: @escaping @Sendable (LoadReceiver) throws(WebImageError) -> Data
@@ -59,9 +59,9 @@ final class LoadReceiver: ImageLoaderOperation {
     // MARK: ImageLoaderOperation
 
     /// True if the load ended by cancellation.
-    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    func cancel() {
+    package func cancel() {
         // In this order: a task that is cancelled first may still deliver an image.
         finish(.failure(.cancelled(url)))
         switch state.withLock({ $0.work }) {
@@ -72,7 +72,7 @@ final class LoadReceiver: ImageLoaderOperation {
     }
 
     /// Changes the priority of a job. A task keeps the priority that it was started with, unless a more urgent task awaits it.
-    func setPriority(_ priority: LoadPriority) {
+    package func setPriority(_ priority: LoadPriority) {
         if case .job(let item)? = state.withLock({ $0.work }) { item.setPriority(priority) }
     }
 }

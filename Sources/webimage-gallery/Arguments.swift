@@ -43,7 +43,8 @@ struct Arguments {
             usage: "[options] SOURCE…",
             description: [
                 """
-                Shows images from folders, files, URLs (http, https, data), or text files with one of these per line.
+                Shows images from folders, files, URLs (http, https, data, or what GIO reads, such as smb), or text files with \
+                one of these per line.
                 """,
                 """
                 Every image is decoded in a sandboxed process without file or network access and with limited memory, unless \

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import WebImage
+import WebImageGTK
 
 /// An image of the gallery.
 struct ImageItem: Hashable, Sendable {
@@ -27,7 +28,7 @@ struct ImageList: Sendable {
 
     private static let extensions: Set<String> = [
         "jpg", "jpeg", "png", "apng", "gif", "webp", "bmp", "ico", "cur", "tif", "tiff", "svg", "avif", "avifs", "heic",
-        "heif", "jxl",
+        "heif", "jxl", "pdf",
     ]
     private static let listExtensions: Set<String> = ["txt", "list", "urls", "m3u"]
     private static let mostListBytes = 16 << 20
@@ -69,7 +70,8 @@ struct ImageList: Sendable {
 
     private static func isAddress(_ source: String) -> Bool {
         let scheme = source.prefix { $0 != ":" }.lowercased()
-        return scheme.count < source.count && ["http", "https", "data", "file"].contains(scheme)
+        guard scheme.count < source.count else { return false }
+        return ["http", "https", "data", "file"].contains(scheme) || GIOImageLoader.reads(scheme: scheme)
     }
 
     private mutating func addFolder(_ path: String) {

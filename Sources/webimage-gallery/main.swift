@@ -22,13 +22,14 @@ final class Gallery {
         self.arguments = arguments
         list = ImageList(arguments.sources)
         cache = arguments.cacheDirectory.map { ImageCache(directory: $0) } ?? .shared
+        ImageLoadersManager.shared.add(GIOImageLoader.shared)
         manager = WebImageManager(cache: cache)
         // Images come from untrusted sources. A decoder that hangs or crashes only fails its own image.
         manager.decoding = arguments.decodesCoreFormats ? .isolated(.risky) : .isolated
         manager.decoding.isolation?.prepare()
         manager.optionsProcessor = WebImageOptionsProcessor { url, options, context in
-            // Local images are not copied into the disk cache.
-            guard url?.scheme == "file" || url?.scheme == "data" else { return nil }
+            // Only images from the web are copied into the disk cache.
+            guard url?.scheme != "http", url?.scheme != "https" else { return nil }
             var context = context
             context.storeCacheType = .memory
             context.originalStoreCacheType = ImageCacheType.none

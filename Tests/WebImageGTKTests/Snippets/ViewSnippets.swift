@@ -21,6 +21,20 @@ private func oneCall(picture: OpaquePointer, url: URL) {
     // end
 }
 
+private func registering() {
+    // snippet: views-gio-loader
+    ImageLoadersManager.shared.add(GIOImageLoader.shared)
+    // end
+}
+
+@MainActor
+private func shares(picture: OpaquePointer) {
+    // snippet: views-shares
+    ImageLoadersManager.shared.add(GIOImageLoader.shared)
+    picture.setImage(with: URL(string: "smb://server/photos/1.jpg"))
+    // end
+}
+
 @MainActor
 private func ownTransition(picture: OpaquePointer) {
     // snippet: views-transition
