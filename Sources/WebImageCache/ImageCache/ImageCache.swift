@@ -82,7 +82,8 @@ public final class ImageCache: ImageCaching {
         } else {
             diskCache = DiskCache(path: path, config: config, clock: clock, calls: calls, sweeps: false)
         }
-        memoryCache = config.makeMemoryCache?(config) ?? MemoryCache()
+        let name = path.split(separator: "/").last.map(String.init) ?? ""
+        memoryCache = config.makeMemoryCache?(config) ?? MemoryCache(name: name)
         let diskQueue = diskQueue ?? WorkQueue(name: "cache-disk", width: config.maxConcurrentDiskOperations)
         self.diskQueue = diskQueue
         upkeep = CacheMaintenance(

@@ -8,6 +8,7 @@
 /// the thread that evicted them, when no lock is held.
 public final class MemoryCache: Sendable {
     private let core: MemoryCacheCore
+    private let label: Lock<String>
     private let pressureMonitor: MemoryPressureMonitor?
     private let leastObservedCost: Int
     // While it exists, the cache is notified of memory pressure.
@@ -21,14 +22,21 @@ public final class MemoryCache: Sendable {
     ///   - usesWeakCache: true if evicted images can be found while they are still in use.
     ///   - respondsToMemoryPressure: true if the cache shrinks when the system runs short of memory. That begins when its images cost
     ///     16 MiB for the first time.
+    ///   - name: the initial ``name``.
     public convenience init(
         maxMemoryCost: Int = MemoryCache.defaultCostLimit,
         maxMemoryCount: Int = 0,
         usesWeakCache: Bool = false,
-        respondsToMemoryPressure: Bool = true
+        respondsToMemoryPressure: Bool = true,
+        name: String = ""
     ) {
         let limits = EvictionLimits(cost: maxMemoryCost, count: maxMemoryCount)
-        self.init(limits, usesWeakCache: usesWeakCache, pressureMonitor: respondsToMemoryPressure ? .shared : nil)
+        self.init(
+            limits,
+            usesWeakCache: usesWeakCache,
+            pressureMonitor: respondsToMemoryPressure ? .shared : nil,
+            name: name
+        )
     }
 
     /// Creates an empty cache.
@@ -39,8 +47,10 @@ public final class MemoryCache: Sendable {
         _ limits: EvictionLimits,
         usesWeakCache: Bool,
         pressureMonitor: MemoryPressureMonitor?,
-        leastObservedCost: Int = 16 << 20
+        leastObservedCost: Int = 16 << 20,
+        name: String = ""
     ) {
+        label = Lock(name)
         core = MemoryCacheCore(limits: limits, usesWeakCache: usesWeakCache)
         self.pressureMonitor = pressureMonitor
         self.leastObservedCost = leastObservedCost
@@ -115,6 +125,13 @@ public final class MemoryCache: Sendable {
     }
 
     // MARK: - State
+
+    /// A name for the program's logs and debugging; empty by default. The memory cache of an ``ImageCache`` has the name of its
+    /// directory. Nothing depends on it.
+    public var name: String {
+        get { label.withLock { $0 } }
+        set { label.withLock { $0 = newValue } }
+    }
 
     /// The maximum total cost of all images in bytes; 0 means no limit. A change takes effect at once.
     public var maxMemoryCost: Int {

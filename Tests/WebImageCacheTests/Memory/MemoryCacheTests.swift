@@ -24,6 +24,17 @@ import Testing
         #expect(cache.count == 1 && cache.totalCost == image.memoryCost)
     }
 
+    @Test func `A cache has a name, and that of an image cache is its directory's`() {
+        #expect(makeCache().name.isEmpty)
+        let cache = MemoryCache(respondsToMemoryPressure: false, name: "avatars")
+        #expect(cache.name == "avatars")
+        cache.name = "icons"
+        cache.setImage(.tiny(), forKey: "a")
+        #expect(cache.name == "icons" && cache.count == 1)
+        let images = ImageCache(namespace: "a/b", directory: TemporaryDirectory().path, coder: nil)
+        #expect((images.memoryCache as? MemoryCache)?.name == "a_b")
+    }
+
     @Test(arguments: ["", "a", "日本語のキー/画像.jpg", String(repeating: "long ", count: 100), "nul\0byte", "é"])
     func `Any string is a key`(key: String) {
         let cache = makeCache()
