@@ -240,6 +240,30 @@ def photos():
     save("photo-16bit-alpha", file(dib, None, b"".join(pack(packed, 16)[::-1])), expected, agree=False)
 
 
+def written():
+    """The files that the encoder writes, byte for byte. Both Pillow and ImageMagick must read their samples."""
+    photo, soft = picture(WIDTH, HEIGHT), alpha(WIDTH, HEIGHT).astype(int)[..., None]
+    # The decoder premultiplies, which must lose nothing: colours are those that it leaves.
+    half = (photo * soft + 127) // 255
+    straight = np.where(soft > 0, (half * 255 + soft // 2) // np.maximum(soft, 1), 0).clip(0, 255)
+    for name, samples in (("written-rgb", photo), ("written-rgba", np.dstack([straight, soft]).astype(np.uint8))):
+        bits = 8 * samples.shape[2]
+        masks = [0xFF0000, 0xFF00, 0xFF, 0xFF000000] if bits == 32 else []
+        numbers = samples
+        if masks:
+            shifts = np.array([16, 8, 0, 24], np.int64)
+            numbers = (samples.astype(np.int64) << shifts).sum(axis=2)
+        pixels = b"".join(pack(numbers, bits)[::-1])
+        dib = bytearray(header(108 if masks else 40, WIDTH, HEIGHT, bits, 3 if masks else 0, masks, space=b"BGRs"))
+        dib[20:24] = struct.pack("<I", len(pixels))
+        data = file(bytes(dib), None, pixels)
+        save(name, data, samples)
+        mode = "rgba" if masks else "rgb"
+        magick = subprocess.run(["convert", "bmp:-", "-depth", "8", f"{mode}:-"], input=data, capture_output=True, check=True)
+        pillow = Image.open(io.BytesIO(data)).convert(mode.upper())
+        assert magick.stdout == pillow.tobytes() == samples.tobytes(), name
+
+
 if __name__ == "__main__":
     OUT.mkdir(parents=True, exist_ok=True)
     for old in OUT.iterdir():
@@ -249,3 +273,4 @@ if __name__ == "__main__":
     odd()
     embedded()
     photos()
+    written()

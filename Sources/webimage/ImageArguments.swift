@@ -168,7 +168,7 @@ struct OutputArguments: Sendable {
     /// The output formats with their names.
     static let formats: [(names: [String], format: ImageFormat)] = [
         (["jpeg", "jpg"], .jpeg), (["png"], .png), (["apng"], .png), (["webp"], .webp), (["gif"], .gif),
-        (["tiff", "tif"], .tiff),
+        (["bmp"], .bmp), (["tiff", "tif"], .tiff),
         (["avif"], .avif), (["heic"], .heic), (["jxl"], .jpegXL),
     ]
 

@@ -109,12 +109,15 @@ import WebImage
         #expect(try copied == Fixtures.data(name))
     }
 
-    @Test func `TIFF is written`() async throws {
-        for words in [["--format", "tiff", "-o", "a"], ["-o", "b.tif"], ["-o", "c.tiff"]] {
+    @Test func `TIFF and BMP are written`() async throws {
+        for (words, format) in [
+            (["--format", "tiff", "-o", "a"], .tiff), (["-o", "b.tif"], .tiff), (["-o", "c.tiff"], .tiff),
+            (["--format", "bmp", "-o", "d"], .bmp), (["-o", "e.bmp"], .bmp),
+        ] as [([String], ImageFormat)] {
             #expect(try await harness.run(["get", Fixtures.path("PNG/photo-rgba.png")] + words).status == 0)
             let path = harness.directory.path(words[words.count - 1])
             let data = try Data(contentsOf: URL(fileURLWithPath: path))
-            #expect(ImageFormat(detecting: data) == .tiff)
+            #expect(ImageFormat(detecting: data) == format)
         }
     }
 

@@ -156,9 +156,4 @@ import WebImageCodecs
         let image = try coder.decode(data, options: options)
         #expect((image.pixelWidth, image.pixelHeight) == (80, 60))
     }
-
-    @Test func `BMP is not encoded`() throws {
-        #expect(!coder.canEncode(to: .bmp))
-        #expect(throws: WebImageError.self) { try coder.encode(.tiny(), to: .bmp, options: ImageEncodeOptions()) }
-    }
 }

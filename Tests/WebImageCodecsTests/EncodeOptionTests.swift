@@ -7,7 +7,7 @@ import WebImageCodecs
 /// Every encode option on every format that supports it.
 @Suite(.tags(.addressSanitizer)) struct EncodeOptionTests {
     private let manager = ImageCodersManager()
-    static let stills: [ImageFormat] = [.jpeg, .png, .webp, .gif]
+    static let stills: [ImageFormat] = [.jpeg, .png, .webp, .gif, .bmp]
     static let animations: [ImageFormat] = [.png, .webp, .gif]
 
     private func photo() throws -> Image {
@@ -80,7 +80,7 @@ import WebImageCodecs
             return (0..<4).map { copy.bitmap.premultipliedRGBA(x: $0 * 16 + 8, y: 8) }
         }
         let blue = ImageColor(red: 0, green: 0, blue: 1)
-        for format in [ImageFormat.png, .webp] {
+        for format in [ImageFormat.png, .webp, .bmp] {
             for color in [nil, blue] {
                 #expect(
                     try colors(format, color) == [
@@ -102,7 +102,7 @@ import WebImageCodecs
     func `A file size limit holds with the best quality, or is an error`(format: ImageFormat) throws {
         let best = try encode(photo(), format) { _ in }
         let limit = best.count * 2 / 3
-        if format == .png {
+        if format == .png || format == .bmp {
             let error = #expect(throws: WebImageError.self) { try encode(photo(), format) { $0.maxFileSize = limit } }
             #expect(error?.limit?.name == "maxFileSize" && error?.limit?.required == Int64(best.count))
         } else {

@@ -7,7 +7,7 @@ import Testing
 
 /// Output of the PNG and WebP encoders is read back by our decoders, which are tested against other programs.
 @Suite(.tags(.addressSanitizer)) struct EncodingTests {
-    private let manager = ImageCodersManager(coders: [PNGCoder(), GIFCoder(), WebPCoder()])
+    private let manager = ImageCodersManager(coders: [PNGCoder(), GIFCoder(), WebPCoder(), BMPCoder()])
 
     private func image(_ name: String) throws -> Image {
         try manager.decode(Fixtures.data("PNG/\(name).png"), options: ImageDecodeOptions())
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    private static let lossless: [ImageFormat] = [.png, .webp]
+    private static let lossless: [ImageFormat] = [.png, .webp, .bmp]
     private static let names = [
         "photo-rgb", "photo-rgba", "tiny-1x1", "tiny-5x1", "tiny-1x9", "type6-8bit", "opaque-rgba",
     ]
@@ -135,7 +135,7 @@ import Testing
 
     @Test func `An opaque image is stored as JPEG, and a page of PDF as PNG, if its format is not encoded`() {
         var metadata = ImageMetadata()
-        for (format, expected) in [(.pdf, .png), (.bmp, .jpeg), (.undefined, .jpeg)] as [(ImageFormat, ImageFormat)] {
+        for (format, expected) in [(.pdf, .png), (.ico, .jpeg), (.undefined, .jpeg)] as [(ImageFormat, ImageFormat)] {
             metadata.format = format
             let image = Image.tiny().with(metadata: metadata)
             #expect(image.encodingFormat(of: ImageCodersManager(), options: ImageEncodeOptions()) == expected)
@@ -144,7 +144,7 @@ import Testing
 
     @Test func `A format without a coder is unsupported`() throws {
         let original = try image("tiny-1x1")
-        for coder in [PNGCoder(), WebPCoder()] as [any ImageCoder] {
+        for coder in [PNGCoder(), WebPCoder(), BMPCoder()] as [any ImageCoder] {
             let error = #expect(throws: WebImageError.self) { try coder.encode(original, to: .tiff, options: .init()) }
             #expect(error?.code == .unsupportedFormat)
         }

@@ -32,7 +32,7 @@ import WebImageTIFF
         #expect(!manager.canEncode(to: .tiff))
         WebImageFormats.registerAll(in: manager)
         #expect((documents + bitmaps).allSatisfy { manager.canDecode($0) })
-        #expect(manager.canEncode(to: .tiff) && !manager.canEncode(to: .bmp) && !manager.canEncode(to: .ico))
+        #expect(manager.canEncode(to: .tiff) && manager.canEncode(to: .bmp) && !manager.canEncode(to: .ico))
     }
 
     @Test func `Coders registered before stay in place`() {

@@ -1,13 +1,13 @@
 public import FoundationEssentials
 
-/// Decodes Windows and OS/2 bitmaps.
+/// Decodes Windows and OS/2 bitmaps, and encodes Windows bitmaps.
 ///
 /// Supported: all headers from 12 to 124 bytes; 1, 2, 4, 8, 16, 24 and 32 bits per pixel, with palettes or masks; run lengths of 4, 8 and 24 bits;
 /// rows in either order; embedded JPEG and PNG; an embedded ICC profile. As in browsers, a pixel is transparent if the alpha mask says so or if run
 /// lengths skip it; the fourth byte of 32-bit pixels without masks is ignored. Calibrated colour spaces of the header and linked profiles are treated
 /// as sRGB. OS/2's Huffman coding is not supported.
 ///
-/// Rows are decoded on demand, so the thumbnail of a large image needs little memory. Missing pixels are an error. Encoding BMP is not supported.
+/// Rows are decoded on demand, so the thumbnail of a large image needs little memory. Missing pixels are an error.
 public struct BMPCoder: ImageCoder {
     /// Creates a coder.
     public init() {}
@@ -54,18 +54,6 @@ public struct BMPCoder: ImageCoder {
                 }
             return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
         }
-    }
-
-    /// Returns false.
-    public func canEncode(to format: ImageFormat) -> Bool { false }
-
-    /// Throws ``WebImageError/Code/unsupportedFormat``.
-    public func encode(
-        _ image: Image,
-        to format: ImageFormat,
-        options: ImageEncodeOptions
-    ) throws(WebImageError) -> Data {
-        throw WebImageError(.unsupportedFormat, "encoding BMP is not supported")
     }
 
     static func properties(

@@ -11,7 +11,7 @@ extension Image {
                 return other
             }
         }
-        let losesAlpha = hasAlpha && (format == .jpeg || format == .bmp)
+        let losesAlpha = hasAlpha && format == .jpeg
         // An image read from a GIF file is often scaled or transformed, and then has more colours than GIF can hold.
         let losesPixels = losesAlpha || format == .gif
         if format != .undefined, !losesPixels, coder.canEncode(to: format) { return format }
