@@ -17,7 +17,8 @@ extension Image {
     ///
     /// - Parameters:
     ///   - format: `.undefined` means the format that the image was decoded from, if the coder writes it and it can hold the image (JPEG has no
-    ///     alpha, GIF few colours). Otherwise it means WebP for an animation, PNG for an image with alpha and JPEG for one without.
+    ///     alpha, GIF few colours). Otherwise it means PNG for an image with alpha and JPEG for one without; for an animation, GIF if it holds all
+    ///     frames without loss and APNG if not, or WebP with ``ImageEncodeOptions/maxFileSize``.
     ///   - options: quality, size and other encode options.
     ///   - coder: the encoder; the shared coders by default.
     /// - Throws: ``WebImageError/Code/unsupportedFormat``, ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/limitExceeded``; for an
@@ -38,8 +39,9 @@ extension AnimatedImageProvider {
     /// Encodes the animation with the shared coders, on the library's own threads.
     ///
     /// - Parameters:
-    ///   - format: `.undefined` means the format that the animation was decoded from, if the coder writes animations in it. Otherwise it means WebP,
-    ///     or GIF if the coder does not write animated WebP.
+    ///   - format: `.undefined` means the format that the animation was decoded from, if the coder writes animations in it. Otherwise it means GIF
+    ///     if it holds all frames without loss (256 colours, no translucent pixels, durations in hundredths of a second), and APNG if
+    ///     not, or WebP with ``ImageEncodeOptions/maxFileSize``.
     ///   - options: quality, size and other encode options.
     ///   - coder: the encoder; the shared coders by default.
     /// - Throws: the errors of ``AnimatedImageEncoder/encode(_:to:options:)``.
@@ -52,7 +54,7 @@ extension AnimatedImageProvider {
             var target = format
             if target == .undefined {
                 let own = self.animatedImageData.map { ImageFormat(detecting: $0) } ?? .undefined
-                target = coder.canEncodeAnimation(to: own) ? own : coder.defaultAnimationFormat
+                target = coder.canEncodeAnimation(to: own) ? own : coder.format(of: self, options: options)
             }
             return try coder.encode(self, to: target, options: options)
         }

@@ -127,8 +127,8 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
     /// Returns whether any coder writes animations in the format.
     public func canEncodeAnimation(to format: ImageFormat) -> Bool { animationEncoder(of: format) != nil }
 
-    /// Encodes an animation with the first coder that writes animations in the format; `.undefined` means WebP, or GIF if no coder writes
-    /// animated WebP.
+    /// Encodes an animation with the first coder that writes animations in the format; `.undefined` means GIF if it holds the animation without
+    /// loss, otherwise APNG; with ``ImageEncodeOptions/maxFileSize`` WebP.
     ///
     /// - Throws: also ``WebImageError/Code/unsupportedFormat`` for more than one frame in a format without animations.
     public func encode(
@@ -136,7 +136,7 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
         to format: ImageFormat,
         options: ImageEncodeOptions
     ) throws(WebImageError) -> Data {
-        let target = format == .undefined ? defaultAnimationFormat : format
+        let target = format == .undefined ? self.format(of: animation, options: options) : format
         if let coder = animationEncoder(of: target) { return try coder.encode(animation, to: target, options: options) }
         guard animation.frameCount == 1 || options.encodeFirstFrameOnly else {
             throw WebImageError(.unsupportedFormat, "no coder writes animations as \(target)")

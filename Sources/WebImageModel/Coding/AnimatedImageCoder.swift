@@ -35,10 +35,3 @@ public protocol AnimatedImageEncoder: ImageCoder {
         options: ImageEncodeOptions
     ) throws(WebImageError) -> Data
 }
-
-extension AnimatedImageEncoder {
-    /// The format for animations that have none: WebP, which holds all colours and alpha, or GIF if the coder encodes only that.
-    package var defaultAnimationFormat: ImageFormat {
-        canEncodeAnimation(to: .webp) || !canEncodeAnimation(to: .gif) ? .webp : .gif
-    }
-}

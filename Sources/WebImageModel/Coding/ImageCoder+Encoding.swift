@@ -3,9 +3,9 @@ package import FoundationEssentials
 extension Image {
     /// Returns the format in which a coder can encode the image without losing more than a little quality.
     package func encodingFormat(of coder: any ImageCoder, options: ImageEncodeOptions) -> ImageFormat {
-        if animation != nil, !options.encodeFirstFrameOnly {
+        if let animation, !options.encodeFirstFrameOnly {
             if coder.writesAnimations(as: format) { return format }
-            if let other = (coder as? any AnimatedImageEncoder)?.defaultAnimationFormat,
+            if let other = (coder as? any AnimatedImageEncoder)?.format(of: animation, options: options),
                 coder.writesAnimations(as: other)
             {
                 return other
