@@ -10,6 +10,7 @@ package struct DrawnAnimation {
     /// - Parameters:
     ///   - frames: By default frames that stay, so that each needs all before it.
     ///   - bad: The frames that cannot be decoded.
+    ///   - former: An animation with fewer frames to continue.
     ///   - willDecode: Called before a frame is decoded.
     package init(
         count: Int,
@@ -17,6 +18,7 @@ package struct DrawnAnimation {
         frames: [AnimationFrame]? = nil,
         bad: Set<Int> = [],
         options: ImageDecodeOptions = ImageDecodeOptions(),
+        continuing former: ComposedAnimation? = nil,
         willDecode: @escaping @Sendable (Int) -> Void = { _ in }
     ) throws {
         let log = Lock<[Int]>([])
@@ -24,8 +26,13 @@ package struct DrawnAnimation {
         let frames = frames ?? Self.kept(count)
         var properties = ImageProperties(format: .gif, width: size.width, height: size.height)
         properties.frameCount = frames.count
-        animation = try ComposedAnimation(Data(), frames: frames, properties: properties, options: options) {
-            (index) throws(WebImageError) in
+        animation = try ComposedAnimation(
+            Data(),
+            frames: frames,
+            properties: properties,
+            options: options,
+            continuing: former
+        ) { (index) throws(WebImageError) in
             willDecode(index)
             log.withLock { $0.append(index) }
             guard !bad.contains(index) else { throw WebImageError(.badImageData, "bad") }

@@ -19,15 +19,29 @@ package final class ComposedAnimation: StepwiseAnimation {
     private let options: ImageDecodeOptions
     private let decode: Decode
     private let decoderByteCount: Int
-    // Held while a frame is drawn: the next one is drawn over its result.
-    private let painter: Lock<FrameCompositor>
-    /// The number of players. This lock is only held briefly.
-    private let playerCount = Lock(0)
+    private let canvas: SharedCanvas
+
+    /// The canvas of an animation, and of those that continue it with more frames.
+    private final class SharedCanvas: Sendable {
+        struct Use {
+            var playerCount = 0
+            /// The animation with the most frames.
+            weak var longest: ComposedAnimation?
+        }
+
+        // Held while a frame is drawn: the next one is drawn over its result.
+        let painter: Lock<FrameCompositor>
+        /// This lock is only held briefly.
+        let use = Lock(Use())
+
+        init(_ painter: FrameCompositor) { self.painter = Lock(painter) }
+    }
 
     /// - Parameters:
     ///   - frames: all frames of the file; with ``ImageDecodeOptions/decodeFirstFrameOnly`` the rest is left out.
     ///   - properties: the properties from the header; their size is that of the canvas.
     ///   - decoderByteCount: the maximum number of bytes that `decode` allocates beside its result.
+    ///   - former: an animation of the same file with fewer frames; the canvas is shared with it. Ignored if its frames differ.
     ///   - decode: called on the thread that requests a frame.
     /// - Throws: ``WebImageError/Code/limitExceeded``.
     package init(
@@ -36,6 +50,7 @@ package final class ComposedAnimation: StepwiseAnimation {
         properties: ImageProperties,
         options: ImageDecodeOptions,
         decoderByteCount: Int = 0,
+        continuing former: ComposedAnimation? = nil,
         decode: @escaping Decode
     ) throws(WebImageError) {
         var properties = properties
@@ -53,18 +68,26 @@ package final class ComposedAnimation: StepwiseAnimation {
             height: properties.height,
             frames: options.decodeFirstFrameOnly ? Array(frames.prefix(1)) : frames
         )
-        let room = options.limits.maximumDecodedByteCount - canvasByteCount
-        painter = Lock(FrameCompositor(script, byteCount: min(Self.shelfByteCount, room)))
+        if let former, script.continues(former.script) {
+            canvas = former.canvas
+        } else {
+            let room = options.limits.maximumDecodedByteCount - canvasByteCount
+            let painter = FrameCompositor(script, byteCount: min(Self.shelfByteCount, room))
+            canvas = SharedCanvas(painter)
+        }
         self.properties = properties
         self.options = options
         self.decode = decode
         self.decoderByteCount = decoderByteCount
+        canvas.use.withLock { use in
+            if use.longest.map({ $0.frameCount <= frameCount }) ?? true { use.longest = self }
+        }
     }
 
     package var frameCount: Int { script.frames.count }
 
     /// The number of cached canvases beside the current one.
-    var keptCanvasCount: Int { painter.withLock { $0.shelfCount } }
+    var keptCanvasCount: Int { canvas.painter.withLock { $0.shelfCount } }
 
     package func duration(at index: Int) -> Double {
         script.frames.indices.contains(index) ? script.frames[index].duration : 0
@@ -80,7 +103,7 @@ package final class ComposedAnimation: StepwiseAnimation {
         guard script.frames.indices.contains(index) else {
             throw WebImageError(.badImageData, "frame index \(index) is out of range (frame count \(frameCount))")
         }
-        let pixels = try painter.withLock { (painter) throws(WebImageError) in
+        let pixels = try canvas.painter.withLock { (painter) throws(WebImageError) in
             try makeBitmap(of: index, by: &painter, while: goesOn)
         }
         guard let pixels else { return nil }
@@ -98,8 +121,8 @@ package final class ComposedAnimation: StepwiseAnimation {
         by painter: inout FrameCompositor,
         while goesOn: () -> Bool
     ) throws(WebImageError) -> Bitmap? {
-        try painter.head(for: index)
-        while try !painter.step(to: index, decode: decode) {
+        try painter.head(for: index, in: script)
+        while try !painter.step(to: index, in: script, decode: decode) {
             guard goesOn() else { return nil }
         }
         return try painter.makeBitmap(
@@ -115,12 +138,14 @@ package final class ComposedAnimation: StepwiseAnimation {
     // MARK: Playing
 
     package var decoder: any AnimatedImageProvider { self }
-    package func beginPlaying() { playerCount.withLock { $0 += 1 } }
-    package func endPlaying() { playerCount.withLock { $0 -= 1 } }
+    package func beginPlaying() { canvas.use.withLock { $0.playerCount += 1 } }
+    package func endPlaying() { canvas.use.withLock { $0.playerCount -= 1 } }
 
     package func releaseDecoder() {
-        let isPlaying = playerCount.withLock { $0 > 0 }
-        painter.withLock { $0.release(keepsCurrent: isPlaying) }
+        let (playerCount, longest) = canvas.use.withLock { ($0.playerCount, $0.longest) }
+        // An animation with more frames may be about to continue on this canvas, which is released with it.
+        guard longest == nil || longest === self else { return }
+        canvas.painter.withLock { $0.release(keepsCurrent: playerCount > 0) }
     }
 
     /// Metadata of a frame as a still image.

@@ -51,6 +51,12 @@ struct CompositionPlan: Sendable {
         self.beginnings = beginnings
     }
 
+    /// Returns whether this plan begins with the frames of another one, so that both show the same canvas at each of them.
+    func continues(_ other: CompositionPlan) -> Bool {
+        width == other.width && height == other.height && restores == other.restores
+            && frames.starts(with: other.frames)
+    }
+
     /// Returns the latest frame from which drawing of an existing frame can begin.
     func beginning(for index: Int) -> Int { beginnings[index] }
 

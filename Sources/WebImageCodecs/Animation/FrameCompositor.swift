@@ -1,7 +1,8 @@
 /// Draws the frames of an animation on a canvas, each over the result of the frames before it. It reaches another frame with the fewest steps: from
 /// the current frame, from a cached canvas, or from the nearest frame that does not depend on earlier ones.
+///
+/// The plan is an argument, because animations that begin with the same frames can share a compositor: those of a file that is still downloading.
 struct FrameCompositor {
-    private let script: CompositionPlan
     private let shelfCapacity: Int
     private var canvas: AnimationCanvas?
     /// The frame that the canvas shows; nil when the canvas holds nothing usable.
@@ -14,7 +15,6 @@ struct FrameCompositor {
 
     /// - Parameter byteCount: the maximum number of bytes of cached canvases.
     init(_ script: CompositionPlan, byteCount: Int) {
-        self.script = script
         // A canvas also keeps the pixels that its frame has covered.
         let canvasByteCount = script.width * script.height * 4 * (script.restores ? 2 : 1)
         shelfCapacity = KeyframeCache<AnimationCanvas>.capacity(canvasByteCount: canvasByteCount, byteCount: byteCount)
@@ -35,7 +35,7 @@ struct FrameCompositor {
     /// Selects the canvas from which to draw a frame; nothing is decoded.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
-    mutating func head(for index: Int) throws(WebImageError) {
+    mutating func head(for index: Int, in script: CompositionPlan) throws(WebImageError) {
         guard way?.target != index || current == nil else { return }
         way = nil
         let beginning = script.beginning(for: index)
@@ -51,7 +51,7 @@ struct FrameCompositor {
         // Taken before the current canvas is parked, which may evict it.
         let isTaken = onShelf.map { $0.index == index || !$0.isMark && $0.index == index - 1 } ?? false
         let kept = onShelf.flatMap { isTaken ? shelf.take($0.index) : shelf.look($0.index) }
-        let spare = leave(parks: !goesBack)
+        let spare = leave(parks: !goesBack && current.map(script.isNeededLater) ?? false)
         canvas = if let kept { isTaken ? kept : try kept.copy(into: spare) } else { spare }
         current = kept == nil ? nil : onShelf?.index
         beginWay(from: current ?? beginning, to: index)
@@ -77,6 +77,7 @@ struct FrameCompositor {
     /// - Throws: the errors of `decode`, with the canvas unchanged; ``WebImageError/Code/outOfMemory``.
     mutating func step(
         to index: Int,
+        in script: CompositionPlan,
         decode: (_ index: Int) throws(WebImageError) -> Bitmap
     ) throws(WebImageError) -> Bool {
         guard current != index else { return true }
@@ -84,7 +85,7 @@ struct FrameCompositor {
         let frame = script.frames[next]
         // An empty frame has no stored pixels.
         let pixels = frame.width > 0 && frame.height > 0 ? try decode(next) : nil
-        var canvas = try usableCanvas()
+        var canvas = try usableCanvas(width: script.width, height: script.height)
         let steps = script.steps(to: next, from: current)
         // The canvas holds nothing usable until all steps are done.
         (self.canvas, current) = (canvas, nil)
@@ -116,19 +117,20 @@ struct FrameCompositor {
         return try canvas.makeBitmap(width: width, height: height, isOpaque: isOpaque, quality: quality)
     }
 
-    /// Caches the canvas if later frames depend on it.
+    /// Leaves the current canvas.
     ///
+    /// - Parameter parks: cache it.
     /// - Returns: the canvas if it is of no more use.
     private mutating func leave(parks: Bool) -> AnimationCanvas? {
         defer { (canvas, current) = (nil, nil) }
-        guard let canvas, let current, parks, shelf.capacity > 0, script.isNeededLater(current) else { return canvas }
+        guard let canvas, let current, parks, shelf.capacity > 0 else { return canvas }
         shelf.park(canvas, at: current)
         return nil
     }
 
-    private func usableCanvas() throws(WebImageError) -> AnimationCanvas {
+    private func usableCanvas(width: Int, height: Int) throws(WebImageError) -> AnimationCanvas {
         if let canvas { return canvas }
-        return try AnimationCanvas(width: script.width, height: script.height)
+        return try AnimationCanvas(width: width, height: height)
     }
 
     private mutating func leaveMark() {

@@ -8,6 +8,54 @@ import Testing
 
 /// The number of frames decoded per requested frame.
 @Suite(.tags(.addressSanitizer)) struct ComposedAnimationTests {
+    @Test func `An animation with more frames continues on the canvas of a shorter one`() throws {
+        let fresh = try DrawnAnimation(count: 9)
+        let short = try DrawnAnimation(count: 5)
+        _ = try short.animation.frame(at: 4)
+        let longer = try DrawnAnimation(count: 9, continuing: short.animation)
+        // A view releases the shorter one when it changes to the other.
+        short.animation.releaseDecoder()
+        func same(_ index: Int, _ drawn: DrawnAnimation) throws -> Bool {
+            let expected = try fresh.animation.frame(at: index).bitmap.pixels
+            return try drawn.animation.frame(at: index).bitmap.pixels == expected
+        }
+        for index in [4, 8] { #expect(try same(index, longer)) }
+        #expect(longer.decoded == [5, 6, 7, 8])
+        for index in [2, 4, 0] { #expect(try same(index, short)) }
+        longer.animation.releaseDecoder()
+        longer.forget()
+        _ = try longer.animation.frame(at: 8)
+        #expect(longer.decoded == Array(0..<9))
+    }
+
+    @Test func `A shorter animation releases the canvas once no longer one exists`() throws {
+        let short = try DrawnAnimation(count: 5)
+        _ = try short.animation.frame(at: 4)
+        do {
+            let longer = try DrawnAnimation(count: 9, continuing: short.animation)
+            short.animation.releaseDecoder()
+            _ = try longer.animation.frame(at: 4)
+            #expect(longer.decoded.isEmpty)
+        }
+        short.forget()
+        short.animation.releaseDecoder()
+        _ = try short.animation.frame(at: 4)
+        #expect(short.decoded == Array(0..<5))
+    }
+
+    @Test func `An animation with other frames has another canvas`() throws {
+        let short = try DrawnAnimation(count: 5)
+        _ = try short.animation.frame(at: 4)
+        var frames = DrawnAnimation.kept(9)
+        frames[3].left += 1
+        let other = try DrawnAnimation(count: 9, frames: frames, continuing: short.animation)
+        _ = try other.animation.frame(at: 4)
+        #expect(other.decoded == Array(0..<5))
+        let shorter = try DrawnAnimation(count: 3, continuing: short.animation)
+        _ = try shorter.animation.frame(at: 2)
+        #expect(shorter.decoded == [0, 1, 2])
+    }
+
     @Test func `Two players at different places decode each frame once`() throws {
         let drawn = try DrawnAnimation(count: 64)
         for step in 0..<64 {
