@@ -45,7 +45,9 @@ extension ImageCheck {
             steps += 1
             // Previews take time, so not all pieces have one.
             guard steps < 6 || steps % 16 == 0 else { return }
-            _ = try decoder.image(maximumPreviewPixelCount: 500)
+            let preview = try decoder.image(maximumPreviewPixelCount: 500)
+            guard let animation = preview?.animation else { return }
+            _ = try? animation.frame(at: steps % animation.frameCount)
         }
         switch (outcome, isVaried ? small : whole) {
         case (.image(let image), let expected?): try must(image.isSame(as: expected), "pixels differ in \(pieces)")

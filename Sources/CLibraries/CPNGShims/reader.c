@@ -303,12 +303,12 @@ static void read_available(webimage_png_reader *reader, uint8_t *base, size_t st
 }
 
 bool webimage_png_read_available(
-    webimage_png_reader *reader, const void *bytes, size_t count, bool is_whole, void *base, size_t stride,
-    uint32_t *rows, bool *complete) {
+    webimage_png_reader *reader, const void *bytes, size_t count, bool is_whole, bool has_all_pixels, void *base,
+    size_t stride, uint32_t *rows, bool *complete) {
     if (reader->failed || setjmp(png_jmpbuf(reader->png))) return false;
     reader->bytes = bytes;
     reader->count = count;
-    reader->awaits_more = !is_whole;
+    reader->awaits_more = !is_whole && !has_all_pixels;
     png_set_compression_buffer_size(reader->png, READ_BYTES);
     if (reader->stream) {
         uint32_t got;

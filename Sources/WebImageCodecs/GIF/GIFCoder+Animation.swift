@@ -24,11 +24,14 @@ extension GIFCoder: AnimatedImageCoder {
     }
 
     /// Returns an animation of the given frames of a file.
+    ///
+    /// - Parameter former: an animation of the first of these frames, whose canvas is shared.
     static func animation(
         of data: Data,
         frames: [GIFFrame],
         properties file: ImageProperties,
-        options: ImageDecodeOptions
+        options: ImageDecodeOptions,
+        continuing former: ComposedAnimation? = nil
     ) throws(WebImageError) -> ComposedAnimation {
         let limits = options.limits
         return try ComposedAnimation(
@@ -36,7 +39,8 @@ extension GIFCoder: AnimatedImageCoder {
             frames: frames.map(AnimationFrame.init),
             properties: file,
             options: options,
-            decoderByteCount: frames.reduce(0) { max($0, AssemblyNeed.block($1.width * $1.height)) }
+            decoderByteCount: frames.reduce(0) { max($0, AssemblyNeed.block($1.width * $1.height)) },
+            continuing: former
         ) { (index) throws(WebImageError) in
             try data.withBytes { (bytes) throws(WebImageError) in
                 let rows = try GIFRowReader(bytes, frame: frames[index], limits: limits)

@@ -3,6 +3,7 @@ import FoundationEssentials
 /// An incremental decoder of GIF.
 final class IncrementalGIF: IncrementalImage {
     private let options: ImageDecodeOptions
+    private let previews: AnimationPreviews
     private var structure: GIFStructure
     private(set) var properties: ImageProperties?
     private var plan: DecodePlan?
@@ -27,6 +28,7 @@ final class IncrementalGIF: IncrementalImage {
 
     init(options: ImageDecodeOptions) {
         self.options = options
+        previews = AnimationPreviews(options: options)
         structure = GIFStructure(frameLimit: options.limits.maximumFrameCount)
     }
 
@@ -66,30 +68,30 @@ final class IncrementalGIF: IncrementalImage {
 
     func preview(maximumPixelCount: Int) throws(WebImageError) -> Image? {
         guard let properties, let plan, let first, first.decompressor.written > 0 else { return nil }
-        let rows = try ArrivedGIFRows(first.rows, numberCount: first.decompressor.written)
-        let image = try ImageAssembler.makePreview(
-            of: rows,
-            properties: properties,
-            plan: plan,
-            options: options,
-            maximumPixelCount: maximumPixelCount
+        let frames = structure.frames.prefix(structure.completeFrameCount)
+        return try previews.preview(
+            of: AnimationPreviews.File(properties: properties, plan: plan, frameCount: frames.count),
+            maximumPixelCount: maximumPixelCount,
+            isFirstComplete: first.isDone,
+            makeFirst: { () throws(WebImageError) in
+                try ImageAssembler.makePreview(
+                    of: ArrivedGIFRows(first.rows, numberCount: first.decompressor.written),
+                    properties: properties,
+                    plan: plan,
+                    options: options,
+                    maximumPixelCount: maximumPixelCount
+                )
+            },
+            open: { [data] (file, options, former) throws(WebImageError) in
+                try GIFCoder.animation(
+                    of: data,
+                    frames: Array(frames),
+                    properties: file,
+                    options: options,
+                    continuing: former
+                )
+            }
         )
-        guard let image, structure.completeFrameCount > 1, !data.isEmpty else { return image }
-        return try image.with(animation: animation(properties, first: image))
-    }
-
-    /// Returns an animation of the complete frames, at the size of a preview.
-    private func animation(_ file: ImageProperties, first: Image) throws(WebImageError) -> AnimatedImage {
-        let frames = Array(structure.frames.prefix(structure.completeFrameCount))
-        var (file, options) = (file, options)
-        file.frameCount = frames.count
-        file.frameDurations = frames.map(\.duration)
-        options.thumbnailPixelSize = ImageSize(width: Double(first.pixelWidth), height: Double(first.pixelHeight))
-        options.preserveAspectRatio = false
-        options.scaleDownLimitBytes = 0
-        options.pixelFormat = .bgra8Premultiplied
-        let provider = try GIFCoder.animation(of: data, frames: frames, properties: file, options: options)
-        return AnimatedImage(provider: provider, first: first)
     }
 
     func image() throws(WebImageError) -> Image {

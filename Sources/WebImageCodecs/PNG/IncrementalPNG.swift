@@ -1,129 +1,171 @@
 import FoundationEssentials
 
-/// An incremental decoder of PNG.
+/// An incremental decoder of PNG, and of the frames of an animated PNG.
+///
+/// The rows of the first frame are decoded as they arrive. Further frames are found as their chunks arrive, and decoded when a preview's animation
+/// requests them.
 final class IncrementalPNG: IncrementalImage {
-    private let options: ImageDecodeOptions
-    private var finder = PNGPixelFinder()
-    private(set) var properties: ImageProperties?
-    private var work: Work?
+    /// The number of bytes of the signature and the header chunk.
+    private static let headerByteCount = 33
 
-    /// The state from the first pixels on.
+    private let options: ImageDecodeOptions
+    private let previews: AnimationPreviews
+    private var header: PNGHeader?
+    private(set) var properties: ImageProperties?
+    private var plan: DecodePlan?
+    private var work: Work?
+    /// A Boolean value that indicates whether the pixels were reached. Without ``work``, their rows cannot be decoded as they arrive.
+    private var hasTriedRows = false
+    /// All bytes so far, for frames that are requested later; empty until they are needed.
+    private var data = Data()
+
+    /// The state of the rows.
     private struct Work {
-        /// Nil until the size of the decode is certain.
-        var plan: DecodePlan?
         let reader: PNGRowReader
         let buffer: RowBuffer
         var isDone = false
     }
 
-    init(options: ImageDecodeOptions) { self.options = options }
+    init(options: ImageDecodeOptions) {
+        self.options = options
+        previews = AnimationPreviews(options: options)
+    }
 
     func advance(_ data: Data, isFinished: Bool) throws(WebImageError) -> Bool {
-        if work == nil {
-            guard data.count >= PNGPixelFinder.headerByteCount || isFinished else { return true }
-            if properties == nil { properties = PNGCoder.properties(try header(of: data), data) }
-            let found = try data.withBytes { (bytes) throws(WebImageError) in finder.find(in: bytes) }
-            guard found || isFinished else { return true }
-            let canBegin = found && !finder.hasOtherFirstFrame
-            // The chunks before the pixels are also known for an image without previews.
-            if found, !canBegin { properties = PNGCoder.properties(try header(of: data), data) }
-            work = canBegin ? try begin(data) : nil
+        guard data.count >= Self.headerByteCount || isFinished else { return true }
+        let hasPixels = try data.withBytes { (bytes) throws(WebImageError) in
+            try read(bytes, data, isFinished: isFinished)
         }
-        guard var work else { return false }
+        if work == nil, !hasTriedRows, hasPixels { try begin(data) }
+        guard var work else {
+            // The frames of an animation can be shown once they are complete.
+            guard hasPixels, !isFinished else { return !isFinished }
+            try updatePlan(isFinished: false)
+            guard let header, header.animation.isRunning, !options.decodeFirstFrameOnly else { return false }
+            self.data = header.animation.frames.isEmpty ? Data() : data
+            return true
+        }
         if !work.isDone {
-            switch try work.reader.readAvailable(data, isWhole: isFinished, into: work.buffer) {
+            let hasAllPixels = completeFrameCount > 0
+            switch try work.reader.readAvailable(
+                data,
+                isWhole: isFinished,
+                hasAllPixels: hasAllPixels,
+                into: work.buffer
+            ) {
             case .waits: break
             case .isComplete: work.isDone = true
             case .isStarved: return false
             }
         }
-        if isFinished {
-            // Chunks after the pixels may change the properties.
-            let header = try header(of: data)
-            guard header.poster == nil else { return false }
-            let properties = properties(header, data, work.reader)
-            work.plan = try DecodePlan.make(for: properties, options: options)
-            self.properties = properties
-        }
         self.work = work
+        // Chunks after the pixels may change the properties.
+        if isFinished, header?.poster != nil { return false }
+        try updatePlan(isFinished: isFinished)
+        let isMoving = completeFrameCount > 1 && !isFinished && !options.decodeFirstFrameOnly
+        self.data = isMoving ? data : Data()
         return true
     }
 
-    private func header(of data: Data) throws(WebImageError) -> PNGHeader {
-        try PNGCoder.header(of: data, limits: options.limits)
+    /// Reads the chunks that have arrived.
+    ///
+    /// - Returns: whether the pixels are reached.
+    private func read(
+        _ bytes: UnsafeRawBufferPointer,
+        _ data: Data,
+        isFinished: Bool
+    ) throws(WebImageError) -> Bool {
+        var header: PNGHeader
+        if let known = self.header {
+            header = known
+        } else {
+            header = try PNGHeader(beginning: bytes, limits: options.limits)
+        }
+        let former = (header.animation.frames.count, header.animation.isCut)
+        // The header is changed in place.
+        self.header = nil
+        header.read(bytes, isWhole: isFinished)
+        let hasPixels = header.hasReachedPixels(bytes)
+        let isNew = (header.animation.frames.count, header.animation.isCut) != former
+        let isBeginning = properties == nil || hasPixels && work == nil && !hasTriedRows
+        if isNew || isBeginning || isFinished { properties = properties(header, data) }
+        self.header = header
+        return hasPixels
     }
 
-    private func properties(_ header: PNGHeader, _ data: Data, _ reader: PNGRowReader) -> ImageProperties {
+    private var completeFrameCount: Int { header?.animation.frames.count ?? 0 }
+
+    private func properties(_ header: PNGHeader, _ data: Data) -> ImageProperties {
         var properties = PNGCoder.properties(header, data)
-        if header.color.coded == nil { properties.colorProfile = reader.profileName ?? properties.colorProfile }
+        if header.color.coded == nil, let work {
+            properties.colorProfile = work.reader.profileName ?? properties.colorProfile
+        }
         return properties
     }
 
-    private func begin(_ data: Data) throws(WebImageError) -> Work? {
-        let header = try header(of: data)
-        let stated = PNGCoder.properties(header, data)
-        properties = stated
+    /// Updates the plan, to which all frames of an animation contribute.
+    private func updatePlan(isFinished: Bool) throws(WebImageError) {
+        guard let properties else { return }
+        guard !isFinished else {
+            plan = try DecodePlan.make(for: properties, options: options)
+            return
+        }
         // An orientation may follow at the end, and with it swapped sides to fit into a box.
         let isSettled = !options.isThumbnail && options.scaleDownLimitBytes == 0
-        let plan = try DecodePlan.early(for: stated, options: options, isSettled: isSettled)
+        plan = try DecodePlan.early(for: properties, options: options, isSettled: isSettled)
+    }
+
+    /// Begins to decode the rows, if that is possible in parts.
+    private func begin(_ data: Data) throws(WebImageError) {
+        hasTriedRows = true
+        guard let header, let stated = properties, !header.animation.beginsWithOtherImage else { return }
+        try updatePlan(isFinished: false)
         // Rows of more than 8 bits need much memory, and their conversion also depends on other chunks.
-        guard !header.needsHighBitDepthRows, !(options.keepsHighBitDepth && stated.isHighBitDepth) else { return nil }
+        guard !header.needsHighBitDepthRows, !(options.keepsHighBitDepth && stated.isHighBitDepth) else { return }
         let reader = try PNGRowReader(data, header: header, limits: options.limits)
-        properties = properties(header, data, reader)
         let kept = RowBuffer.byteCount(width: reader.width, height: reader.height, layout: reader.layout)
-        guard kept <= options.limits.maximumDecodedByteCount else { return nil }
+        guard kept <= options.limits.maximumDecodedByteCount else { return }
         let buffer = try RowBuffer(
             width: reader.width,
             height: reader.height,
             layout: reader.layout,
             colorProfile: reader.colorProfile
         )
-        return Work(plan: plan, reader: reader, buffer: buffer)
+        work = Work(reader: reader, buffer: buffer)
+        properties = properties(header, data)
     }
 
     func preview(maximumPixelCount: Int) throws(WebImageError) -> Image? {
-        guard let properties, let work, let plan = work.plan, work.buffer.rowCount > 0 else { return nil }
-        return try ImageAssembler.makePreview(
-            of: work.buffer,
-            properties: properties,
-            plan: plan,
-            options: options,
-            maximumPixelCount: maximumPixelCount
+        guard let properties, let header, let plan else { return nil }
+        let file = AnimationPreviews.File(properties: properties, plan: plan, frameCount: completeFrameCount)
+        let open: AnimationPreviews.Open = { [data] (file, options, former) throws(WebImageError) in
+            try PNGCoder.composed(data, header, file, options, continuing: former)
+        }
+        guard let work else {
+            return try previews.preview(of: file, maximumPixelCount: maximumPixelCount, open: open)
+        }
+        guard work.buffer.rowCount > 0 else { return nil }
+        return try previews.preview(
+            of: file,
+            maximumPixelCount: maximumPixelCount,
+            isFirstComplete: work.isDone || file.frameCount > 0 && work.buffer.rowCount == work.buffer.height,
+            makeFirst: { () throws(WebImageError) in
+                try ImageAssembler.makePreview(
+                    of: work.buffer,
+                    properties: properties,
+                    plan: plan,
+                    options: options,
+                    maximumPixelCount: maximumPixelCount
+                )
+            },
+            open: open
         )
     }
 
     func image() throws(WebImageError) -> Image {
-        guard let properties, let work, let plan = work.plan else {
+        guard let properties, let work, let plan else {
             throw WebImageError(.badImageData, "PNG: the data ends too early")
         }
         return try work.buffer.image(properties: properties, plan: plan, options: options)
-    }
-}
-
-/// Finds the first pixels, reading chunk by chunk as data is received.
-private struct PNGPixelFinder {
-    /// The number of bytes of the signature and the header chunk.
-    static let headerByteCount = 33
-
-    private var offset = headerByteCount
-    private var isAnimated = false
-    private var hasFrameControl = false
-
-    /// A Boolean value that indicates whether the animation begins with another image than the one that is found.
-    var hasOtherFirstFrame: Bool { isAnimated && !hasFrameControl }
-
-    /// Returns whether the pixels are reached: the head of their first chunk is there.
-    mutating func find(in bytes: UnsafeRawBufferPointer) -> Bool {
-        let reader = ByteReader(bytes)
-        while let length = reader.bigEndian32(offset), let type = reader.bigEndian32(offset + 4) {
-            switch type {
-            case fourCC("IDAT"): return true
-            case fourCC("acTL"): isAnimated = true
-            case fourCC("fcTL"): hasFrameControl = true
-            default: break
-            }
-            offset += 12 + Int(length)
-        }
-        return false
     }
 }

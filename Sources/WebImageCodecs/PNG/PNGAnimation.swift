@@ -18,8 +18,14 @@ struct PNGAnimation: Sendable {
     /// The frame whose pixel chunks are being read.
     private var current: PNGFrame?
     private var hasImage = false
+    private var hasOtherImage = false
     private var hasEnded = false
     private let frameLimit: Int
+
+    /// A Boolean value that indicates whether the file states that it is animated and nothing has ended the animation so far.
+    var isRunning: Bool { statedCount != nil && !hasEnded }
+    /// A Boolean value that indicates whether the default image is not a frame, once its pixels are reached.
+    var beginsWithOtherImage: Bool { hasImage ? hasOtherImage : isRunning && current == nil }
 
     /// - Parameter frameLimit: the maximum number of frames to read.
     init(frameLimit: Int) { self.frameLimit = max(frameLimit, 1) }
@@ -36,6 +42,7 @@ struct PNGAnimation: Sendable {
         case fourCC("acTL"): readControl(chunk)
         case fourCC("fcTL"): readFrameControl(chunk, on: canvas)
         case fourCC("IDAT"):
+            if !hasImage { hasOtherImage = current == nil && statedCount != nil }
             hasImage = true
             if current?.isDefaultImage == true { append(place) }
         case fourCC("fdAT"): readPixels(chunk, at: place)

@@ -14,11 +14,15 @@ extension PNGCoder: AnimatedImageCoder {
         return try Self.composed(data, header, Self.properties(header, data), options)
     }
 
+    /// Returns an animation of the complete frames of a file.
+    ///
+    /// - Parameter former: an animation of the first of these frames, whose canvas is shared.
     static func composed(
         _ data: Data,
         _ header: PNGHeader,
         _ properties: ImageProperties,
-        _ options: ImageDecodeOptions
+        _ options: ImageDecodeOptions,
+        continuing former: ComposedAnimation? = nil
     ) throws(WebImageError) -> ComposedAnimation {
         let limits = options.limits
         let frames = header.animation.frames
@@ -33,7 +37,8 @@ extension PNGCoder: AnimatedImageCoder {
             frames: frames.isEmpty ? [still] : frames.map { AnimationFrame($0, isOpaque: !header.hasAlpha) },
             properties: properties,
             options: options,
-            decoderByteCount: frameDecoderByteCount(header)
+            decoderByteCount: frameDecoderByteCount(header),
+            continuing: former
         ) { (index) throws(WebImageError) in
             let frame = frames.isEmpty || frames[index].isDefaultImage ? nil : frames[index]
             let rows = try PNGRowReader(

@@ -18,16 +18,29 @@ package struct PNGHeader: Sendable {
     /// The frames of an animation.
     var animation: PNGAnimation
 
+    /// The offset of the next chunk.
+    private var offset = 33
+    private var hasPixels = false
+    private var hasEnded = false
+
     var hasAlpha: Bool { colorType & 4 != 0 || hasTransparencyChunk }
     var isGray: Bool { colorType & 2 == 0 }
     /// The first frame of the animation, if it differs from the default image.
     var poster: PNGFrame? { animation.frames.first.flatMap { $0.isDefaultImage ? nil : $0 } }
 
-    /// Reads the chunks.
+    /// Reads the chunks of a whole file.
+    ///
+    /// - Throws: as ``init(beginning:limits:)``.
+    init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
+        try self.init(beginning: bytes, limits: limits)
+        read(bytes, isWhole: true)
+    }
+
+    /// Reads the first chunk, which is followed by calls of ``read(_:isWhole:)``.
     ///
     /// - Throws: ``WebImageError/Code/badImageData`` when the file has no PNG signature, ``WebImageError/Code/limitExceeded`` for a size
     ///   above the limits.
-    init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
+    init(beginning bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
         animation = PNGAnimation(frameLimit: limits.maximumFrameCount)
         guard ImageFormat(detecting: bytes) == .png else { throw WebImageError(.badImageData, "not a PNG file") }
         let reader = ByteReader(bytes)
@@ -36,7 +49,28 @@ package struct PNGHeader: Sendable {
         else { throw WebImageError(.badImageData, "the PNG file has no header") }
         try readHeader(ByteReader(header))
         try limits.check(width: width, height: height)
+    }
+
+    /// Continues with the complete chunks that have been received.
+    ///
+    /// - Parameters:
+    ///   - bytes: all bytes so far, from the start.
+    ///   - isWhole: the bytes are complete.
+    mutating func read(_ bytes: UnsafeRawBufferPointer, isWhole: Bool) {
+        guard !hasEnded else { return }
+        let reader = ByteReader(bytes)
         readChunks(reader)
+        guard isWhole, !hasEnded else { return }
+        hasEnded = true
+        // The rest of the file is shorter than the chunk that it begins with, which matters if that has pixels.
+        let rest = reader.bigEndian32(offset + 4)
+        let isPixels = rest == nil || rest == fourCC("IDAT") || rest == fourCC("fdAT")
+        animation.finish(isTruncated: offset < reader.count && isPixels)
+    }
+
+    /// Returns whether the image's pixels begin within these bytes: at least the head of their first chunk is there.
+    func hasReachedPixels(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        hasPixels || !hasEnded && ByteReader(bytes).bigEndian32(offset + 4) == fourCC("IDAT")
     }
 
     private mutating func readHeader(_ chunk: ByteReader) throws(WebImageError) {
@@ -51,15 +85,15 @@ package struct PNGHeader: Sendable {
     }
 
     private mutating func readChunks(_ reader: ByteReader) {
-        var offset = 33
-        var hasPixels = false
         while let length = reader.bigEndian32(offset), let type = reader.bigEndian32(offset + 4),
             let chunk = reader.slice(offset + 8, Int(length)),
             let checksum = reader.bigEndian32(offset + 8 + Int(length))
         {
             let place = offset..<offset + 12 + Int(length)
             switch type {
-            case fourCC("IEND"): return animation.finish(isTruncated: false)
+            case fourCC("IEND"):
+                hasEnded = true
+                return animation.finish(isTruncated: false)
             case fourCC("eXIf"): exif = exif ?? (offset + 8..<offset + 8 + Int(length))
             case fourCC("iTXt") where xmpOrientation == nil:
                 // A compressed packet, which XMP does not allow, does not match this text.
@@ -86,9 +120,5 @@ package struct PNGHeader: Sendable {
             }
             offset = place.upperBound
         }
-        // The rest of the file is shorter than the chunk that it begins with, which matters if that has pixels.
-        let rest = reader.bigEndian32(offset + 4)
-        let isPixels = rest == nil || rest == fourCC("IDAT") || rest == fourCC("fdAT")
-        animation.finish(isTruncated: offset < reader.count && isPixels)
     }
 }

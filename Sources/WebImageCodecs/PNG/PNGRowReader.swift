@@ -160,7 +160,7 @@ final class PNGRowReader: ScanlineSource {
         return storage
     }
 
-    /// The result of ``readAvailable(_:isWhole:into:)``.
+    /// The result of ``readAvailable(_:isWhole:hasAllPixels:into:)``.
     enum Progress {
         /// Rows, or the chunks after them, are missing.
         case waits
@@ -175,7 +175,13 @@ final class PNGRowReader: ScanlineSource {
     /// - Parameters:
     ///   - data: all bytes so far.
     ///   - isWhole: the bytes are complete.
-    func readAvailable(_ data: Data, isWhole: Bool, into buffer: RowBuffer) throws(WebImageError) -> Progress {
+    ///   - hasAllPixels: the chunks of pixels are complete, and a chunk follows them.
+    func readAvailable(
+        _ data: Data,
+        isWhole: Bool,
+        hasAllPixels: Bool,
+        into buffer: RowBuffer
+    ) throws(WebImageError) -> Progress {
         self.data = Data()
         var rows: UInt32 = 0
         var isComplete = false
@@ -185,6 +191,7 @@ final class PNGRowReader: ScanlineSource {
                 bytes.baseAddress,
                 bytes.count,
                 isWhole,
+                hasAllPixels,
                 buffer.base,
                 buffer.bytesPerRow,
                 &rows,

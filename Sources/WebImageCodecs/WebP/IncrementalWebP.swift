@@ -1,15 +1,25 @@
 import FoundationEssentials
 
-/// An incremental decoder of a WebP image, or of the first frame of an animation.
+/// An incremental decoder of a WebP image, or of the frames of an animation.
+///
+/// The rows of the first frame are decoded as they arrive. Further frames are decoded when a preview's animation requests them.
 final class IncrementalWebP: IncrementalImage {
     private let options: ImageDecodeOptions
+    private let previews: AnimationPreviews
     private var finder = WebPFrameFinder()
+    private var frames: IncrementalWebPFrames
     private(set) var properties: ImageProperties?
+    private var plan: DecodePlan?
+    /// The contents of the beginning of the file.
+    private var container: WebPContainer?
     private var work: Work?
+    /// A Boolean value that indicates whether the first image was reached. Without ``work``, its rows cannot be decoded as they arrive.
+    private var hasTriedRows = false
+    /// All bytes so far, for frames that are requested later; empty until they are needed.
+    private var data = Data()
 
     /// The state from the start of the image on.
     private struct Work {
-        var plan: DecodePlan
         /// The contents of the beginning of the file.
         let container: WebPContainer
         let bytes: Range<Int>
@@ -22,19 +32,30 @@ final class IncrementalWebP: IncrementalImage {
         var given = 0
     }
 
-    init(options: ImageDecodeOptions) { self.options = options }
+    init(options: ImageDecodeOptions) {
+        self.options = options
+        previews = AnimationPreviews(options: options)
+        frames = IncrementalWebPFrames(frameLimit: options.limits.maximumFrameCount)
+    }
 
     func advance(_ data: Data, isFinished: Bool) throws(WebImageError) -> Bool {
-        if work == nil {
-            guard data.count >= 12 || isFinished else { return true }
+        guard data.count >= 12 || isFinished else { return true }
+        if work == nil, !hasTriedRows {
             guard ImageFormat(detecting: data) == .webp else { throw WebImageError(.badImageData, "not a WebP file") }
             try data.withBytes { (bytes) throws(WebImageError) in try find(in: bytes) }
             guard finder.isFound || finder.isLost || isFinished else { return true }
             work = finder.isFound ? try begin(data) : nil
+            hasTriedRows = true
         }
-        guard var work else { return false }
+        try findFrames(in: data, isFinished: isFinished)
+        guard var work else {
+            // The frames of an animation can be shown once they are complete.
+            self.data = frames.complete.isEmpty || isFinished ? Data() : data
+            return !isFinished && isMoving && container != nil && !frames.hasEnded
+        }
         try data.withBytes { (bytes) throws(WebImageError) in try decode(&work, bytes, isFinished: isFinished) }
         self.work = work
+        self.data = frames.complete.count > 1 && !isFinished ? data : Data()
         return isFinished ? try finish(data) : true
     }
 
@@ -47,21 +68,39 @@ final class IncrementalWebP: IncrementalImage {
         try options.limits.check(width: canvas.width, height: canvas.height)
     }
 
-    /// - Returns: nil when the image must be complete.
+    /// A Boolean value that indicates whether previews are animated.
+    private var isMoving: Bool { finder.canvas?.isAnimated ?? false && !options.decodeFirstFrameOnly }
+
+    /// Finds the frames that have become complete, and updates the properties and the plan.
+    private func findFrames(in data: Data, isFinished: Bool) throws(WebImageError) {
+        guard isMoving, let canvas = finder.canvas, !isFinished else { return }
+        let former = frames.count
+        data.withUnsafeBytes { frames.read($0, onCanvasOf: canvas.width, by: canvas.height) }
+        guard var properties, frames.count != former || plan == nil else { return }
+        properties.frameCount = max(frames.count, 1)
+        let isAnimated = frames.count > 1
+        properties.frameDurations = isAnimated ? frames.complete.map(\.duration) : []
+        properties.loopCount = isAnimated ? frames.loopCount : 0
+        self.properties = properties
+        // The byte limit applies to all frames together, so further frames make each smaller.
+        if let early = try DecodePlan.early(for: properties, options: options, isSettled: false) { plan = early }
+    }
+
+    /// - Returns: nil when the rows cannot be decoded as they arrive.
     private func begin(_ data: Data) throws(WebImageError) -> Work? {
         guard let container = try beginning(of: data), let end = finder.end,
             finder.start == container.first.bytes.lowerBound
         else { return nil }
+        self.container = container
         let limits = options.limits
         let properties = WebPCoder.properties(container, limits)
         self.properties = properties
         let hasMetadata = finder.canvas?.hasMetadata ?? false
         let isLimited = options.scaleDownLimitBytes > 0 && finder.canvas?.isAnimated ?? false
         let isSettled = !isLimited && !(hasMetadata && options.isThumbnail)
-        guard !isLimited, let plan = try DecodePlan.early(for: properties, options: options, isSettled: isSettled)
-        else {
-            return nil
-        }
+        let early = try DecodePlan.early(for: properties, options: options, isSettled: isSettled)
+        plan = early
+        guard !isLimited, let plan = early else { return nil }
         let size = decoderSize(for: plan, of: properties)
         if hasMetadata, try !isSizeSettled(size, properties) { return nil }
         try limits.check(decodedByteCount: container.decoderByteCount)
@@ -80,7 +119,6 @@ final class IncrementalWebP: IncrementalImage {
             colorProfile: container.colorProfile
         )
         return Work(
-            plan: plan,
             container: container,
             bytes: container.first.bytes.lowerBound..<max(end, container.first.bytes.lowerBound),
             size: size,
@@ -186,24 +224,43 @@ final class IncrementalWebP: IncrementalImage {
             (container.width, container.height) == (work.container.width, work.container.height)
             && container.first == first && container.colorProfile == work.container.colorProfile
         guard work.decoder.isDone, isSame, size == work.size else { return false }
-        self.work?.plan = plan
+        self.plan = plan
         self.properties = properties
         return true
     }
 
     func preview(maximumPixelCount: Int) throws(WebImageError) -> Image? {
-        guard let properties, let work, work.decoder.isDone || work.decoder.rowCount > 0 else { return nil }
-        return try ImageAssembler.makePreview(
-            of: work.buffer,
-            properties: properties,
-            plan: work.plan,
-            options: options,
-            maximumPixelCount: maximumPixelCount
+        guard let properties, let plan, let container else { return nil }
+        let complete = frames.complete
+        let file = AnimationPreviews.File(properties: properties, plan: plan, frameCount: complete.count)
+        let open: AnimationPreviews.Open = { [data] (file, options, former) throws(WebImageError) in
+            try WebPCoder.composed(data, container, complete, file, options, continuing: former)
+        }
+        guard let work else {
+            return try previews.preview(of: file, maximumPixelCount: maximumPixelCount, open: open)
+        }
+        guard work.decoder.isDone || work.decoder.rowCount > 0 else { return nil }
+        return try previews.preview(
+            of: file,
+            maximumPixelCount: maximumPixelCount,
+            isFirstComplete: work.decoder.isDone,
+            makeFirst: { () throws(WebImageError) in
+                try ImageAssembler.makePreview(
+                    of: work.buffer,
+                    properties: properties,
+                    plan: plan,
+                    options: options,
+                    maximumPixelCount: maximumPixelCount
+                )
+            },
+            open: open
         )
     }
 
     func image() throws(WebImageError) -> Image {
-        guard let properties, let work else { throw WebImageError(.badImageData, "WebP: the file has no image") }
-        return try work.buffer.image(properties: properties, plan: work.plan, options: options)
+        guard let properties, let work, let plan else {
+            throw WebImageError(.badImageData, "WebP: the file has no image")
+        }
+        return try work.buffer.image(properties: properties, plan: plan, options: options)
     }
 }

@@ -9,17 +9,31 @@ extension WebPCoder: AnimatedImageCoder {
         of data: Data,
         options: ImageDecodeOptions
     ) throws(WebImageError) -> any AnimatedImageProvider {
+        let container = try Self.container(of: data, limits: options.limits, wantsFrames: true)
+        return try Self.composed(data, container, container.frames, Self.properties(container, options.limits), options)
+    }
+
+    /// Returns an animation of the given frames of a file.
+    ///
+    /// - Parameter former: an animation of the first of these frames, whose canvas is shared.
+    static func composed(
+        _ data: Data,
+        _ container: WebPContainer,
+        _ frames: [WebPContainer.Frame],
+        _ file: ImageProperties,
+        _ options: ImageDecodeOptions,
+        continuing former: ComposedAnimation? = nil
+    ) throws(WebImageError) -> ComposedAnimation {
         let limits = options.limits
-        let container = try Self.container(of: data, limits: limits, wantsFrames: true)
-        let file = Self.properties(container, limits)
         return try ComposedAnimation(
             data,
-            frames: container.frames.map(AnimationFrame.init),
+            frames: frames.map(AnimationFrame.init),
             properties: file,
             options: options,
-            decoderByteCount: container.frames.reduce(0) { max($0, Self.memory(of: $1)) }
+            decoderByteCount: frames.reduce(0) { max($0, Self.memory(of: $1)) },
+            continuing: former
         ) { (index) throws(WebImageError) in
-            let still = container.alone(container.frames[index])
+            let still = container.alone(frames[index])
             try limits.check(decodedByteCount: still.decoderByteCount)
             let rows = WebPRowReader(
                 data,

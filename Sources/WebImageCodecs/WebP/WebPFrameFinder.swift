@@ -77,14 +77,36 @@ struct WebPFrameFinder {
     /// Returns the first frame of an animation, once ``isFound``; nil for a still image, and when the frame's header contradicts its image.
     func frame(in bytes: UnsafeRawBufferPointer) -> WebPContainer.Frame? {
         guard let canvas, canvas.isAnimated, let frameHead, let start, let end,
-            let head = ByteReader(bytes).slice(frameHead, 16),
-            let encoded = ByteReader(bytes).slice(start, min(end, bytes.count) - start)
+            start <= end
+        else { return nil }
+        return WebPContainer.Frame(
+            ByteReader(bytes),
+            head: frameHead,
+            image: start..<end,
+            canvas.width,
+            canvas.height
+        )
+    }
+}
+
+extension WebPContainer.Frame {
+    /// The number of bytes of a frame's header.
+    static let headByteCount = 16
+
+    /// Reads a frame of an animation; nil if it lies outside the canvas, or its header contradicts its image.
+    ///
+    /// - Parameters:
+    ///   - head: the offset of the frame's header.
+    ///   - image: the range of its image in the file, of which the end may be missing.
+    init?(_ reader: ByteReader, head: Int, image range: Range<Int>, _ canvasWidth: Int, _ canvasHeight: Int) {
+        guard let head = reader.slice(head, Self.headByteCount),
+            let encoded = reader.slice(range.lowerBound, min(range.upperBound, reader.count) - range.lowerBound)
         else { return nil }
         func number(_ at: Int) -> Int { Int(head[at]) | Int(head[at + 1]) << 8 | Int(head[at + 2]) << 16 }
         var features = WebPBitstreamFeatures()
         let first = encoded.baseAddress?.assumingMemoryBound(to: UInt8.self)
         guard WebPGetFeatures(first, encoded.count, &features) == VP8_STATUS_OK else { return nil }
-        let frame = WebPContainer.Frame(
+        self.init(
             x: 2 * number(0),
             y: 2 * number(3),
             width: 1 + number(6),
@@ -94,10 +116,9 @@ struct WebPFrameFinder {
             duration: FrameDuration.corrected(Double(number(12)) / 1000),
             disposesToBackground: head[15] & 1 != 0,
             replaces: head[15] & 2 != 0,
-            bytes: start..<end
+            bytes: range
         )
-        let fits = frame.x + frame.width <= canvas.width && frame.y + frame.height <= canvas.height
-        let isOfSize = Int(features.width) == frame.width && Int(features.height) == frame.height
-        return fits && isOfSize ? frame : nil
+        let fits = x + width <= canvasWidth && y + height <= canvasHeight
+        guard fits, Int(features.width) == width, Int(features.height) == height else { return nil }
     }
 }

@@ -178,7 +178,8 @@ final class ProgressiveSession: RunningWork {
             let isAllowed = work.budget.allowsPreview(
                 byteCount: snapshot.data.count,
                 of: snapshot.expectedByteCount,
-                missingPartCost: decoder.missingPartPreviewCost
+                missingPartCost: decoder.missingPartPreviewCost,
+                frameCount: decoder.properties?.frameCount ?? 1
             )
             guard isAllowed else { return nil }
             let (image, seconds) = try timed { () throws(WebImageError) in

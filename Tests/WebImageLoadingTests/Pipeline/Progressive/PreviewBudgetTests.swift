@@ -51,6 +51,28 @@ import Testing
         #expect(!budget.allowsPreview(byteCount: 7000, of: 1000), "more than all is all")
     }
 
+    @Test func `Each frame of an animation counts as a decode`() {
+        var budget = PreviewBudget()
+        budget.noteDecode(1)
+        budget.notePreview(0.5)
+        #expect(!budget.allowsPreview(byteCount: 900, of: 1000, frameCount: 3))
+        #expect(budget.allowsPreview(byteCount: 900, of: 1000, frameCount: 4))
+        #expect(budget.allowsPreview(byteCount: 100, of: 1000, frameCount: 3), "more are to come")
+        for count in [1, 0, -7] { #expect(!budget.allowsPreview(byteCount: 900, of: nil, frameCount: count)) }
+    }
+
+    @Test func `An animation whose first frame is decoded for its first preview has more previews`() {
+        var budget = PreviewBudget()
+        budget.noteDecode(0.001)
+        budget.notePreview(1)
+        #expect(!budget.allowsPreview(byteCount: 900, of: 1000, frameCount: 1))
+        #expect(!budget.allowsPreview(byteCount: 900, of: 1000, frameCount: 7))
+        #expect(budget.allowsPreview(byteCount: 900, of: 1000, frameCount: 8))
+        budget.notePreview(0.01)
+        #expect(budget.allowsPreview(byteCount: 900, of: 1000, frameCount: 9))
+        #expect(budget.allowsPreview(byteCount: 900, of: nil, frameCount: .max))
+    }
+
     @Test func `For an unknown length the received bytes count as all`() {
         var budget = PreviewBudget()
         budget.noteDecode(1)
