@@ -105,7 +105,9 @@ final class AVIFFile {
     }
 
     /// The number of bytes that libavif and the codec need for a frame.
-    var memoryNeed: Int { frameByteCount + (1 << 20) + 2 * repairedByteCount }
+    var memoryNeed: Int {
+        frameByteCount + (1 << 20) + 2 * repairedByteCount + (mostThreads - 1) * codedCount * Self.codecByteCount
+    }
 
     /// The part of that memory which depends on sizes and counts: planes, planes of all tiles of a grid, planes with film grain, the codec's block
     /// data, and codecs beyond one for colours and one for alpha.
@@ -118,7 +120,6 @@ final class AVIFFile {
         let tiles = coded + alpha < planes ? planes : 0
         return max(planes, coded) + tiles + grain + max(pixels, codedPixelCount) * 3 / 4
             + max(codedCount - 2, 0) * Self.codecByteCount
-            + (mostThreads - 1) * codedCount * Self.codecByteCount
     }
 
     /// The memory of libavif 0.11 and dav1d 1.0 for each tile of any size, measured as 418 000 bytes and rounded up.
@@ -160,11 +161,17 @@ final class AVIFFile {
     private func decodeStill() -> avifResult {
         CodingQueue.withThreads(forPixelCount: codedPixelCount) { count in
             guard count > 1 else { return avifDecoderNthImage(decoder, 0) }
-            decoder.pointee.maxThreads = Int32(count)
-            // Codecs were created for one thread when the boxes were parsed.
-            let result = avifDecoderReset(decoder)
-            return result == AVIF_RESULT_OK ? avifDecoderNthImage(decoder, 0) : result
+            let result = decodeStill(threadCount: count)
+            // Damaged, or the system had no thread.
+            return result == AVIF_RESULT_OK ? result : decodeStill(threadCount: 1)
         }
+    }
+
+    private func decodeStill(threadCount: Int) -> avifResult {
+        decoder.pointee.maxThreads = Int32(threadCount)
+        // Codecs were created for another number when the boxes were parsed.
+        let result = avifDecoderReset(decoder)
+        return result == AVIF_RESULT_OK ? avifDecoderNthImage(decoder, 0) : result
     }
 
     private static let largestPixelCount: UInt32 = 16_384 * 16_384

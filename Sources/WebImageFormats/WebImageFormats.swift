@@ -18,8 +18,9 @@ import WebImagePDF
     import WebImageJPEGXL
 #endif
 
-/// The formats that are separate products: TIFF, SVG, PDF, AVIF, HEIF and JPEG XL. Formats whose library was missing when the package was built are
-/// left out. PDF needs no library here, but the program `webimage-decoder-pdf` where it is drawn.
+/// The formats that are separate products: TIFF, SVG, PDF, AVIF, HEIF and JPEG XL. Formats whose library was missing when the
+/// package was built are left out. PDF needs no library at build time; `webimage-decoder-pdf` must be installed where documents are
+/// drawn.
 public enum WebImageFormats {
     /// A coder for each format, in the order in which they are registered.
     public static var coders: [any ImageCoder] {
@@ -56,10 +57,12 @@ public enum WebImageFormats {
 
     /// Registers the coders of all formats. Coders that are already registered stay where they are, so the call is idempotent.
     ///
-    /// SVG is decoded in worker processes, also by managers whose ``WebImage/WebImageManager/decoding`` is `.inProcess`: the program needs a worker
-    /// (``WebImage/DecodeWorker``). Without one, each SVG fails with ``WebImage/WebImageError/Code/decoderUnavailable``. To draw small documents in
-    /// this process, add `SVGCoder(maximumInProcessByteCount:)` to the manager, before or after this call. The same applies to PDF, which no coder
-    /// draws in this process, and whose worker is the program `webimage-decoder-pdf`.
+    /// SVG is decoded in worker processes, also by managers whose ``WebImage/WebImageManager/decoding`` is `.inProcess`: the
+    /// program needs a worker (``WebImage/DecodeWorker``). Without one, each SVG fails with
+    /// ``WebImage/WebImageError/Code/decoderUnavailable``. To draw small documents in this process, add
+    /// `SVGCoder(maximumInProcessByteCount:)` to the manager, before or after this call.
+    ///
+    /// PDF is always drawn in worker processes, by the separate program `webimage-decoder-pdf`.
     ///
     /// - Parameter manager: where to register them; the shared manager by default.
     public static func registerAll(in manager: ImageCodersManager = .shared) {

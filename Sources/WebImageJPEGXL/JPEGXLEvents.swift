@@ -14,8 +14,6 @@ final class JPEGXLEvents {
     private var readableCount: Int
     /// The number of events until the file is rejected: a file can contain endless boxes.
     private var eventsLeft: Int
-    /// The threads of the decoder; nil if it decodes on the caller's.
-    private var threads: UnsafeMutableRawPointer?
 
     /// - Throws: ``WebImageError/Code/outOfMemory``.
     init(_ data: Data, _ events: UInt32) throws(WebImageError) {
@@ -37,16 +35,12 @@ final class JPEGXLEvents {
         _ = JxlDecoderSetKeepOrientation(decoder, 1)
     }
 
-    deinit {
-        JxlDecoderDestroy(decoder)
-        if let threads { JxlThreadParallelRunnerDestroy(threads) }
-    }
+    deinit { JxlDecoderDestroy(decoder) }
 
-    /// Decodes on `count` threads while the caller waits; to be called before decoding has begun.
+    /// Decodes on the caller's thread and others, `count` in all; to be called before decoding has begun.
     func useThreads(_ count: Int) {
-        guard count > 1, threads == nil, let runner = JxlThreadParallelRunnerCreate(nil, count) else { return }
-        threads = runner
-        _ = JxlDecoderSetParallelRunner(decoder, JxlThreadParallelRunner, runner)
+        guard count > 1 else { return }
+        _ = JxlDecoderSetParallelRunner(decoder, webimage_jxl_run, UnsafeMutableRawPointer(bitPattern: count))
     }
 
     /// Each event needs at least a byte.

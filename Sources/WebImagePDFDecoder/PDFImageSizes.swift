@@ -1,14 +1,14 @@
 import FoundationEssentials
 
-/// The sizes of images in a document, read without parsing it: the dictionary of an image is never compressed, and of encrypted ones only strings are
-/// encrypted.
+/// The sizes of images in a document, read without parsing it: the dictionary of an image is never compressed, and of encrypted
+/// ones only strings are encrypted.
 enum PDFImageSizes {
-    /// The maximum distance in bytes between width and height of one image. A longer one only makes estimates higher.
+    /// The maximum distance in bytes between width and height of one image. A larger distance would only raise estimates.
     private static let reach = 1024
     private static let mostSide = 1 << 28
 
-    /// Returns the number of pixels of the largest image; 0 if there is none. For a document that hides its images (`/W#69dth`) the estimate is too
-    /// low, so drawing it can exceed the worker's memory, which is an error of that document.
+    /// Returns the number of pixels of the largest image; 0 if there is none. For a document that hides its images (`/W#69dth`) the
+    /// estimate is too low, so drawing it can exceed the worker's memory, which is an error of that document.
     static func largestPixelCount(in data: Data) -> Int {
         data.withUnsafeBytes { bytes in
             var widths: (end: Int, side: Int)?

@@ -36,9 +36,9 @@ package final class WorkQueue: Sendable {
     /// The number of jobs that wait for a thread.
     package var waitingCount: Int { core.withState { $0.jobs.count } }
 
-    /// Lends places of threads that have nothing to do to a library that decodes one image with several threads of its own, while
-    /// `body` runs. Jobs that are submitted meanwhile wait until the places are returned, so jobs and lent places together are never
-    /// more than ``width``. The caller occupies a place, whether it is a job or another thread.
+    /// Reserves idle places of the queue, while `body` runs, for a library that decodes one image with several threads. Jobs that
+    /// are submitted meanwhile wait for a free place, so jobs and reserved places together are never more than ``width``. A caller
+    /// that is not a job of the queue is counted if no job runs.
     ///
     /// - Parameters:
     ///   - count: The maximum number of places.
@@ -100,8 +100,9 @@ final class WorkQueueCore: Sendable {
         var width: Int
         var threads = 0
         var idle = 0
+        /// The number of jobs that run.
         var running = 0
-        /// The places of threads that other threads occupy.
+        /// The number of places reserved by ``WorkQueue/withIdlePlaces(upTo:_:)``.
         var lent = 0
         var stopped = false
         /// Indicates whether a retry of starting a thread is scheduled.
@@ -237,23 +238,27 @@ final class WorkQueueCore: Sendable {
         return withState { state in
             state.running -= 1
             state.threads -= 1
+            if state.idle > 0, state.jobs.count > 0 { self.state.broadcast() }
             return state.threads == 0 && state.jobs.count > 0
         }
     }
 
     private func work() {
         webimage_name_thread(String(decoding: name.utf8.prefix(15), as: UTF8.self))
-        var job = nextJob(isFirst: true)
-        while let current = job {
-            current.body()
-            job = nextJob(isFirst: false)
+        var hasRun = false
+        // The job is released before the thread sleeps: it may own images.
+        while let job = nextJob(after: hasRun) {
+            job.body()
+            hasRun = true
         }
     }
 
     /// Blocks the thread until there is a job and a place for it; nil if the thread is to end.
-    private func nextJob(isFirst: Bool) -> Job? {
+    ///
+    /// - Parameter hasRun: Indicates whether the thread has run a job since the last call.
+    private func nextJob(after hasRun: Bool) -> Job? {
         var isIdle = false
-        var hasRun = !isFirst
+        var hasRun = hasRun
         return state.wait { state -> Job?? in
             if isIdle { state.idle -= 1 }
             isIdle = false

@@ -29,7 +29,7 @@ final class Gallery {
         manager.decoding.isolation?.prepare()
         manager.optionsProcessor = WebImageOptionsProcessor { url, options, context in
             // Only images from the web are copied into the disk cache.
-            guard url?.scheme != "http", url?.scheme != "https" else { return nil }
+            guard let scheme = url?.scheme?.lowercased(), scheme != "http", scheme != "https" else { return nil }
             var context = context
             context.storeCacheType = .memory
             context.originalStoreCacheType = ImageCacheType.none

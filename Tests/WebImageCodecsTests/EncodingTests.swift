@@ -133,9 +133,14 @@ import Testing
         _ = try WebPCoder().encode(Image(bitmap: bitmap), to: .webp, options: options)
     }
 
-    @Test func `An opaque image is stored as JPEG, and a page of PDF as PNG, if its format is not encoded`() {
+    @Test
+    func `An opaque image is stored as JPEG, and a page of PDF as PNG, if its format is not encoded or not compressed`()
+    {
         var metadata = ImageMetadata()
-        for (format, expected) in [(.pdf, .png), (.ico, .jpeg), (.undefined, .jpeg)] as [(ImageFormat, ImageFormat)] {
+        let formats: [(ImageFormat, ImageFormat)] = [
+            (.pdf, .png), (.ico, .jpeg), (.bmp, .jpeg), (.undefined, .jpeg), (.webp, .webp),
+        ]
+        for (format, expected) in formats {
             metadata.format = format
             let image = Image.tiny().with(metadata: metadata)
             #expect(image.encodingFormat(of: ImageCodersManager(), options: ImageEncodeOptions()) == expected)

@@ -58,6 +58,19 @@ import WebImageSupport
         #expect(await done.value(until: { $0 == 10 ? true : nil }) == true)
     }
 
+    @Test func `A job is released before its thread sleeps`() async {
+        final class Token: Sendable {
+            let latch: Latch
+            init(_ latch: Latch) { self.latch = latch }
+            deinit { latch.open() }
+        }
+        let queue = WorkQueue(name: "test", width: 1)
+        let released = Latch()
+        queue.submit { [token = Token(released)] in withExtendedLifetime(token) {} }
+        #expect(await released.opens())
+        withExtendedLifetime(queue) {}
+    }
+
     @Test func `Idle places are lent once, and jobs wait until they are returned`() async {
         let queue = WorkQueue(name: "test", width: 3)
         let counts = Monitor<[Int]>([])

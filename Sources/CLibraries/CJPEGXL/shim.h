@@ -2,8 +2,10 @@
 #pragma once
 #include <jxl/decode.h>
 #include <jxl/encode.h>
-#include <jxl/thread_parallel_runner.h>
+#include <jxl/parallel_runner.h>
 #include <jxl/version.h>
+#include <pthread.h>
+#include <signal.h>
 
 // Before 0.9 an unused pixel format preceded the target.
 #if JPEGXL_NUMERIC_VERSION < JPEGXL_COMPUTE_NUMERIC_VERSION(0, 9, 0)
@@ -28,3 +30,47 @@ static inline JxlDecoderStatus webimage_jxl_get_icc_profile(
 }
 
 #undef WEBIMAGE_JXL_FORMAT
+
+/// A step of the decoder that several threads run.
+struct webimage_jxl_step {
+    JxlParallelRunFunction function;
+    void *context;
+    uint64_t next;
+    uint64_t end;
+    uint64_t thread_count;
+};
+
+static inline void *webimage_jxl_work(void *context) {
+    struct webimage_jxl_step *step = (struct webimage_jxl_step *)context;
+    uint64_t thread = __atomic_fetch_add(&step->thread_count, 1, __ATOMIC_RELAXED);
+    for (;;) {
+        uint64_t value = __atomic_fetch_add(&step->next, 1, __ATOMIC_RELAXED);
+        if (value >= step->end) { return NULL; }
+        step->function(step->context, (uint32_t)value, (size_t)thread);
+    }
+}
+
+/// Runs a step on the caller's thread and others: `count`, an integer, is the number of all, at most 8. If the system has no thread, it runs on fewer;
+/// the runner of libjxl_threads ends the process then.
+static inline JxlParallelRetCode webimage_jxl_run(
+    void *count, void *context, JxlParallelRunInit init, JxlParallelRunFunction function, uint32_t start, uint32_t end) {
+    enum { most = 8 };
+    if (start >= end) { return 0; }
+    size_t wanted = (size_t)count;
+    if (wanted > most) { wanted = most; }
+    if (wanted > end - start) { wanted = end - start; }
+    JxlParallelRetCode problem = init(context, wanted);
+    if (problem != 0) { return problem; }
+    struct webimage_jxl_step step = {function, context, start, end, 0};
+    pthread_t threads[most];
+    size_t started = 0;
+    // Signals are for the threads of the program.
+    sigset_t all, former;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &former);
+    while (started + 1 < wanted && pthread_create(&threads[started], NULL, webimage_jxl_work, &step) == 0) { started++; }
+    pthread_sigmask(SIG_SETMASK, &former, NULL);
+    webimage_jxl_work(&step);
+    for (size_t i = 0; i < started; i++) { pthread_join(threads[i], NULL); }
+    return 0;
+}

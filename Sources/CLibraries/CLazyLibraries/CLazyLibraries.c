@@ -28,7 +28,6 @@
 #define JXL_TEXT(x) #x
 #define JXL_STRING(x) JXL_TEXT(x)
 #define LAZY_JXL "libjxl.so.0." JXL_STRING(JPEGXL_MINOR_VERSION)
-#define LAZY_JXL_THREADS "libjxl_threads.so.0." JXL_STRING(JPEGXL_MINOR_VERSION)
 #endif
 #endif
 #if defined(WEBIMAGE_TIFF) && __has_include(<tiffvers.h>)

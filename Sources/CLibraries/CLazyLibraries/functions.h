@@ -211,9 +211,6 @@ FUNCTION(LAZY_JXL, JxlEncoderSetExtraChannelBlendInfo)
 FUNCTION(LAZY_JXL, JxlEncoderSetFrameDistance)
 FUNCTION(LAZY_JXL, JxlEncoderSetFrameHeader)
 FUNCTION(LAZY_JXL, JxlEncoderSetFrameLossless)
-FUNCTION(LAZY_JXL_THREADS, JxlThreadParallelRunner)
-FUNCTION(LAZY_JXL_THREADS, JxlThreadParallelRunnerCreate)
-FUNCTION(LAZY_JXL_THREADS, JxlThreadParallelRunnerDestroy)
 #endif
 
 #ifdef LAZY_CAIRO

@@ -100,8 +100,8 @@ package struct PendingImage: Sendable {
         return pending
     }
 
-    /// Encodes the image: in its own format if that can be written and can represent the image, else as PNG with alpha and JPEG
-    /// without. Returns its entry; nil if encoding fails.
+    /// Encodes the image in its own format if that can be written, is compressed and can represent the image, else in a format that
+    /// can (``Image/encodingFormat(of:options:)``). Returns its entry; nil if encoding fails.
     func encoded() -> CachedImageData? {
         let format = image.encodingFormat(of: coder, options: options)
         guard let data = try? coder.encodeMoving(image, to: format, options: options) else { return nil }

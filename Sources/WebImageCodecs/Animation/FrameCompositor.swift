@@ -1,7 +1,8 @@
-/// Draws the frames of an animation on a canvas, each over the result of the frames before it. It reaches another frame with the fewest steps: from
-/// the current frame, from a cached canvas, or from the nearest frame that does not depend on earlier ones.
+/// Draws the frames of an animation on a canvas, each over the result of the frames before it. It reaches another frame with the
+/// fewest steps: from the current frame, from a cached canvas, or from the nearest frame that does not depend on earlier ones.
 ///
-/// The plan is an argument, because animations that begin with the same frames can share a compositor: those of a file that is still downloading.
+/// The plan is an argument, because animations that begin with the same frames can share a compositor: those of a file that is
+/// still downloading.
 struct FrameCompositor {
     private let shelfCapacity: Int
     private var canvas: AnimationCanvas?
@@ -43,8 +44,8 @@ struct FrameCompositor {
         if let current, current >= beginning, current <= index, onShelf.map({ $0.index <= current }) ?? true {
             return goOn(from: current, to: index)
         }
-        // A player that steps back frame by frame does not return here, so its canvas is not parked; unless another player has parked one
-        // on the way.
+        // A player that steps back frame by frame does not return here, so its canvas is not parked; unless another player has
+        // parked one on the way.
         let isBack = current == index + 1
         let goesBack = isBack && wentBack && onShelf?.isMark ?? true
         wentBack = isBack
@@ -57,8 +58,8 @@ struct FrameCompositor {
         beginWay(from: current ?? beginning, to: index)
     }
 
-    /// Starts drawing forward from the current frame. A jump leaves a copy of the canvas: another player may have reached this place frame
-    /// by frame.
+    /// Starts drawing forward from the current frame. A jump leaves a copy of the canvas: another player may have reached this
+    /// place frame by frame.
     private mutating func goOn(from place: Int, to index: Int) {
         wentBack = false
         beginWay(from: place, to: index)
@@ -119,7 +120,7 @@ struct FrameCompositor {
 
     /// Leaves the current canvas.
     ///
-    /// - Parameter parks: cache it.
+    /// - Parameter parks: whether to cache the canvas.
     /// - Returns: the canvas if it is of no more use.
     private mutating func leave(parks: Bool) -> AnimationCanvas? {
         defer { (canvas, current) = (nil, nil) }

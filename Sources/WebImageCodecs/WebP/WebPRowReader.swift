@@ -3,8 +3,8 @@ import FoundationEssentials
 
 /// Reads the rows of a WebP image, or of the first frame of an animation on its canvas.
 ///
-/// WebP is decoded as a whole: directly into the caller's memory if it reads all rows at once, otherwise into a buffer, which holds the image as
-/// scaled by the decoder, or the non-empty part of the canvas.
+/// WebP is decoded as a whole: directly into the caller's memory if it reads all rows at once, otherwise into a buffer, which holds
+/// the image as scaled by the decoder, or the non-empty part of the canvas.
 final class WebPRowReader: ScanlineSource {
     let width: Int
     let height: Int
@@ -18,7 +18,8 @@ final class WebPRowReader: ScanlineSource {
     private var nextRow = 0
 
     /// - Parameters:
-    ///   - width: the width to which the decoder scales, at most that of the canvas; a frame that does not cover its canvas is not scaled.
+    ///   - width: the width to which the decoder scales, at most that of the canvas; a frame that does not cover its canvas is not
+    ///     scaled.
     init(_ data: Data, container: WebPContainer, width: Int, height: Int, limits: ImageLimits) {
         let scales = container.firstCoversCanvas
         self.width = scales ? width : container.width
@@ -123,18 +124,23 @@ final class WebPRowReader: ScanlineSource {
         config.output.u.RGBA.size = bytesPerRow * (height - 1) + width * layout.bytesPerPixel
         // libwebp filters a lossy image in a second thread.
         let status = CodingQueue.withThreads(forPixelCount: frame.width * frame.height, upTo: 2) { count in
-            config.options.use_threads = count > 1 ? 1 : 0
-            return data.withUnsafeBytes { bytes in
+            data.withUnsafeBytes { bytes in
                 let fragment = UnsafeRawBufferPointer(rebasing: bytes[frame.bytes])
-                return WebPDecode(fragment.baseAddress?.assumingMemoryBound(to: UInt8.self), fragment.count, &config)
+                let start = fragment.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                config.options.use_threads = count > 1 ? 1 : 0
+                let status = WebPDecode(start, fragment.count, &config)
+                // The system had no memory, or no thread.
+                guard status == VP8_STATUS_OUT_OF_MEMORY, count > 1 else { return status }
+                config.options.use_threads = 0
+                return WebPDecode(start, fragment.count, &config)
             }
         }
         WebPFreeDecBuffer(&config.output)
         guard status == VP8_STATUS_OK else { throw Self.error(status, pixelCount: width * height) }
     }
 
-    /// Returns the error of a status of libwebp. Newer versions, such as 1.6, also report a lack of memory for damaged alpha. It is only treated as
-    /// one if memory for the pixels cannot be allocated.
+    /// Returns the error of a status of libwebp. Newer versions, such as 1.6, also report a lack of memory for damaged alpha. It is
+    /// only treated as one if memory for the pixels cannot be allocated.
     static func error(_ status: VP8StatusCode, pixelCount: Int) -> WebImageError {
         switch status {
         case VP8_STATUS_OUT_OF_MEMORY where (try? PixelStorage.allocate(byteCount: 4 * pixelCount)) == nil:

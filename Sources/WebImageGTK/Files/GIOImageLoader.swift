@@ -11,15 +11,18 @@ public import WebImage
 /// ImageLoadersManager.shared.add(GIOImageLoader.shared)
 /// ```
 ///
-/// A place must be mounted, as it is once a user has opened it in a file manager: the loader asks for no password. `http:`, `https:`, `file:` and `data:`
-/// URLs are left to the other loaders. Managers with a source policy use their own loaders only.
+/// A place must be mounted, as it is once a user has opened it in a file manager: the loader asks for no password. `http:`, `https:`, `file:` and
+/// `data:` URLs are left to the other loaders. Managers with a source policy never use it. A load has no time limit: cancel it if a place does not
+/// answer.
 public final class GIOImageLoader: ImageLoading {
     /// A loader with the default limit.
     public static let shared = GIOImageLoader()
 
     private let maximumFileByteCount: Int
-    /// For this loader only: a share that does not answer blocks threads until its loads are cancelled.
+    /// A share that does not answer blocks these threads until its loads are cancelled.
     private let queue = WorkQueue(name: "webimage-gio", width: 8)
+    /// Resources are in memory.
+    private let resourceQueue = WorkQueue(name: "webimage-gio", width: 1)
 
     /// Creates a loader.
     ///
@@ -30,16 +33,18 @@ public final class GIOImageLoader: ImageLoading {
     /// Returns whether GIO reads URLs of this scheme, and no other loader of the library does.
     public func canLoad(_ url: URL, options: WebImageOptions) -> Bool { Self.reads(scheme: url.scheme ?? "") }
 
-    /// Reads the file; both closures are called on a reading thread. Progress is reported for each 256 KiB.
+    /// Reads the file. Progress is reported on a reading thread every 256 KiB; the completion is called there too, or on the thread that cancels.
     ///
     /// A cancel ends a read that waits for a slow device. Errors are ``WebImage/WebImageError/Code/fileNotFound``,
-    /// ``WebImage/WebImageError/Code/fileAccessFailed`` with GIO's message, and ``WebImage/WebImageError/Code/limitExceeded``.
+    /// ``WebImage/WebImageError/Code/fileAccessFailed`` with GIO's message, ``WebImage/WebImageError/Code/limitExceeded``,
+    /// ``WebImage/WebImageError/Code/badImageData`` for an empty file, and ``WebImage/WebImageError/Code/cancelled``.
     public func load(
         _ request: ImageLoadRequest,
         progress: @escaping @Sendable (LoadProgress) -> Void,
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> any ImageLoaderOperation {
         let (limit, cancellable) = (maximumFileByteCount, GIOCancellable())
+        let queue = request.url.scheme?.lowercased() == "resource" ? resourceQueue : queue
         let receiver = LoadReceiver(url: request.url, progress: progress, completion: completion)
             .load(on: queue, priority: request.priority) { receiver throws(WebImageError) in
                 try GIOFile(request.url, cancellable).read(limit: limit, for: receiver)
@@ -50,7 +55,11 @@ public final class GIOImageLoader: ImageLoading {
     /// Returns false: a device may be connected later, and a file created.
     public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool { false }
 
-    package static func reads(scheme: String) -> Bool { schemes.contains(scheme.lowercased()) }
+    package static func reads(scheme: String) -> Bool {
+        let scheme = scheme.lowercased()
+        // First, because GIO may have to connect to GVfs to list its schemes.
+        return !["http", "https", "file", "data"].contains(scheme) && schemes.contains(scheme)
+    }
 
     private static let schemes: Set<String> = {
         var schemes: Set = ["resource"]
@@ -59,7 +68,7 @@ public final class GIOImageLoader: ImageLoading {
             schemes.insert(String(cString: scheme).lowercased())
             next = next?.successor()
         }
-        return schemes.subtracting(["http", "https", "file", "data"])
+        return schemes
     }()
 }
 
@@ -116,7 +125,8 @@ private struct GIOFile: ~Copyable {
         let chunk = UnsafeMutableRawPointer.allocate(byteCount: Self.chunkByteCount, alignment: 16)
         defer { chunk.deallocate() }
         var data = Data()
-        data.reserveCapacity(size ?? 0)
+        // What the place states is not trusted.
+        data.reserveCapacity(min(size ?? 0, 16 << 20))
         while true {
             let count = try call { error in
                 let count = g_input_stream_read(input, chunk, gsize(Self.chunkByteCount), cancellable.pointer, &error)
@@ -134,14 +144,15 @@ private struct GIOFile: ~Copyable {
         return data
     }
 
-    /// Returns the number of bytes, nil if the place does not tell.
+    /// Returns the number of bytes; nil if it is unknown.
     ///
-    /// - Throws: ``WebImageError/Code/fileAccessFailed`` for what is not a file: a folder, or a pipe, which could have no end.
+    /// - Throws: ``WebImageError/Code/fileAccessFailed`` for folders, pipes and devices.
     private func size() throws(WebImageError) -> Int? {
         let attributes = "\(G_FILE_ATTRIBUTE_STANDARD_TYPE),\(G_FILE_ATTRIBUTE_STANDARD_SIZE)"
         let info = try call { g_file_query_info(file, attributes, G_FILE_QUERY_INFO_NONE, cancellable.pointer, &$0) }
         defer { g_object_unref(UnsafeMutableRawPointer(info)) }
-        let type = g_file_info_get_file_type(info)
+        let hasType = g_file_info_has_attribute(info, G_FILE_ATTRIBUTE_STANDARD_TYPE) != 0
+        let type = hasType ? g_file_info_get_file_type(info) : G_FILE_TYPE_UNKNOWN
         guard type == G_FILE_TYPE_REGULAR || type == G_FILE_TYPE_UNKNOWN else {
             throw WebImageError(.fileAccessFailed, "\(url.absoluteString) is not a regular file")
         }

@@ -14,7 +14,7 @@ package struct ImageSniffer: Sendable {
 
     package init(formats: Set<ImageFormat>) { self.formats = formats }
 
-    /// The maximum length of a signature, except that of SVG.
+    /// The maximum length of a signature, except those of SVG and PDF.
     static let signatureLength = 32
     /// The number of bytes of a document within which its root element must begin, and the number of bytes of an ISO brand list to
     /// wait for.
@@ -30,7 +30,10 @@ package struct ImageSniffer: Sendable {
         if Self.isText(bytes) { return textVerdict(bytes, isWhole: isWhole) }
         guard isWhole || bytes.count >= Self.signatureLength else { return .undecided }
         if !isWhole, Self.lacksBrands(bytes) { return .undecided }
-        return verdict(of: ImageFormat(detecting: bytes))
+        let format = ImageFormat(detecting: bytes)
+        // The header of PDF may follow other bytes.
+        let mayBePDF = format == .undefined && formats.contains(.pdf) && bytes.count < ImageFormat.pdfHeaderEnd
+        return mayBePDF && !isWhole ? .undecided : verdict(of: format)
     }
 
     func verdict(_ data: Data, isWhole: Bool) -> Verdict { data.withUnsafeBytes { verdict($0, isWhole: isWhole) } }

@@ -29,13 +29,14 @@ package enum CodingQueue {
     package static let processorCount = max(Int(webimage_processor_count()), 1)
 
     /// Returns the maximum number of threads that decode an image of that size, if processors are idle; estimates of memory count
-    /// them. A small image is decoded before another thread has started.
+    /// them. A small image is decoded before another thread has started. A huge one would delay all others, as they wait for the
+    /// reserved places.
     package static func mostThreads(forPixelCount pixelCount: Int) -> Int {
-        pixelCount < 1 << 19 ? 1 : min(processorCount, 8)
+        (1 << 19...1 << 26).contains(pixelCount) ? min(shared.width, 8) : 1
     }
 
     /// Runs `body` with the number of threads for the decoder of one image: more than 1 if the image is large and processors are
-    /// idle. Images that are decoded at the same time have no more threads together than there are processors.
+    /// idle. Images that are decoded by jobs of the queue have no more threads together than there are processors.
     ///
     /// - Parameter most: The maximum number of threads that the decoder can use.
     package static func withThreads<Value, Failure: Error>(

@@ -5,8 +5,8 @@ extension DecodePlan {
     /// The longest side that cairo draws.
     private static let longestDrawnSide = 32_767
 
-    /// Decides the size of a drawing: with a thumbnail size that size, also when it is larger than the drawing. The limits apply to the
-    /// drawn size, not to the one that the document states.
+    /// Decides the size of a drawing: with a thumbnail size that size, also when it is larger than the drawing. The limits apply to
+    /// the drawn size, not to the one that the document states.
     ///
     /// - Parameters:
     ///   - width: the width that the document states, in the units of its pixels.
@@ -43,8 +43,8 @@ extension DecodePlan {
         return plan
     }
 
-    /// Rounds a side to at least 1. Sizes above any limit are clamped to fit an `Int`; a size slightly above a whole number counts as that
-    /// number.
+    /// Rounds a side to at least 1. Sizes above any limit are clamped to fit an `Int`; a size slightly above a whole number counts
+    /// as that number.
     package static func drawnSide(_ side: Double, _ rule: FloatingPointRoundingRule) -> Int {
         max(Int((min(side, 1e9) - 1e-6).rounded(rule)), 1)
     }
@@ -57,8 +57,10 @@ extension WebImageError {
     ///   - page: counted from 0.
     ///   - count: the number of pages of the file.
     package static func pageNotFound(_ page: Int, of count: Int) -> WebImageError {
-        let exists = page > 0 && page < count
-        let problem = exists ? "only the first page is decoded" : "there is no page \(page &+ 1)"
-        return WebImageError(.pageNotFound, "\(problem) of \(count == 1 ? "an image of one page" : "\(count) pages")")
+        if page > 0, page < count {
+            return WebImageError(.pageNotFound, "only the first of \(count) pages is decoded")
+        }
+        let pages = count == 1 ? "an image of one page" : "\(count) pages"
+        return WebImageError(.pageNotFound, "there is no page \(page &+ 1) of \(pages)")
     }
 }

@@ -14,7 +14,9 @@ extension Image {
         let losesAlpha = hasAlpha && format == .jpeg
         // An image read from a GIF file is often scaled or transformed, and then has more colours than GIF can hold.
         let losesPixels = losesAlpha || format == .gif
-        if format != .undefined, !losesPixels, coder.canEncode(to: format) { return format }
+        // BMP is not compressed.
+        let isUseful = format != .undefined && format != .bmp && !losesPixels
+        if isUseful, coder.canEncode(to: format) { return format }
         // JPEG blurs the lines and the text of pages.
         return hasAlpha || format == .pdf ? .png : .jpeg
     }

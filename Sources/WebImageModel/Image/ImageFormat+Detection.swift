@@ -4,7 +4,8 @@ extension ImageFormat {
     /// Detects the format from the first bytes (for SVG also the last); ``undefined`` if they match none.
     ///
     /// A format matches only with its whole signature, so that a text that happens to start with the same letter is not taken for
-    /// an image. Copies nothing and reads a few bytes; for SVG, whose root element may follow a long comment, at most 64 KiB.
+    /// an image. Copies nothing and reads a few bytes; for SVG, whose root element may follow a long comment, at most 64 KiB, and
+    /// for PDF, whose header may follow other bytes, 1 KiB.
     public init(detecting data: Data) {
         self = data.withUnsafeBytes { ImageFormat(detecting: $0) }
     }
@@ -34,10 +35,12 @@ extension ImageFormat {
     private static let pdfHeaderReach = 1024
     /// The length of "%PDF-1." of the header.
     private static let pdfHeaderLength = 7
+    /// The number of bytes in which the header of PDF is searched.
+    package static let pdfHeaderEnd = pdfHeaderReach + pdfHeaderLength
 
     private static func isPDFAfterOtherBytes(_ bytes: UnsafeRawBufferPointer) -> Bool {
         // In a document the header begins a line; in other text that mentions it, it seldom does.
-        var rest = bytes.prefix(pdfHeaderReach + pdfHeaderLength)
+        var rest = bytes.prefix(pdfHeaderEnd)
         while let start = rest.firstIndex(of: UInt8(ascii: "%")) {
             rest = rest[start...]
             let isLineStart = start == 0 || bytes[start - 1] == 0x0A || bytes[start - 1] == 0x0D

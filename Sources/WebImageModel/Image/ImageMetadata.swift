@@ -11,6 +11,8 @@ public struct ImageMetadata: Sendable, Hashable {
     /// The number of frames in the file; 1 for a still image, and if only the first frame was decoded.
     public var frameCount: Int = 1
     /// The number of pages in the file, of which one was decoded (``ImageDecodeOptions/page``); 1 for formats without pages.
+    /// Thumbnails and pages other than the first are stored on disk as PNG, so it is 1 if they were read from there;
+    /// ``ImageProperties/pageCount`` of the file is always right.
     public var pageCount: Int = 1
     /// The number of times an animation plays; 0 means forever.
     public var loopCount: Int = 0
@@ -24,8 +26,8 @@ public struct ImageMetadata: Sendable, Hashable {
     public var isThumbnail: Bool = false
     /// The ``ImageDecodeOptions/scaleDownLimitBytes`` that reduced the number of pixels; 0 if none did.
     public var scaleDownLimitBytes: Int = 0
-    /// Indicates whether the file contains shapes instead of pixels, as SVG and PDF do. Transformers leave such an image unchanged unless
-    /// told otherwise.
+    /// Indicates whether the file contains shapes instead of pixels, as SVG and PDF do. Transformers leave such an image unchanged
+    /// unless told otherwise.
     public var isVector: Bool = false
     /// Indicates whether the pixels are the first frame of an animation of which only that frame was requested; see
     /// ``ImageDecodeOptions/decodeFirstFrameOnly``. Such an image is a still image and does not replace the animation.

@@ -1,8 +1,8 @@
 /// A custom option for a custom coder or loader, with the type of its value.
 ///
 /// ```swift
-/// enum Page: OptionKey { static let defaultValue = 0 }
-/// options.values[Page.self] = 3
+/// enum Exposure: OptionKey { static let defaultValue = 0.0 }
+/// options.values[Exposure.self] = 1.5
 /// ```
 public protocol OptionKey {
     /// The type of the value.

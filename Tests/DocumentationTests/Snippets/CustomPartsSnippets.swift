@@ -8,15 +8,15 @@ enum CustomPartsSnippets {
         // end
     }
 
-    static func page() -> WebImageContext {
+    static func exposure() -> WebImageContext {
         var context = WebImageContext()
-        // snippet: page
-        enum Page: OptionKey { static let defaultValue = 0 }
+        // snippet: exposure
+        enum Exposure: OptionKey { static let defaultValue = 0.0 }
 
         var decoding = ImageDecodeOptions()
-        decoding.values[Page.self] = 3
+        decoding.values[Exposure.self] = 1.5
         context.decodeOptions = decoding
-        context.cacheKeyFilter = CacheKeyFilter { url in url.absoluteString + "#page=3" }
+        context.cacheKeyFilter = CacheKeyFilter { url in url.absoluteString + "#exposure=1.5" }
         // end
         return context
     }

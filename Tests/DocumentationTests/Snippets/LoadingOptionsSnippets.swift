@@ -123,8 +123,8 @@ enum LoadingOptionsSnippets {
     static func ownOptions() -> ImageDecodeOptions {
         var options = ImageDecodeOptions()
         // snippet: option key
-        enum Page: OptionKey { static let defaultValue = 0 }
-        options.values[Page.self] = 3
+        enum Exposure: OptionKey { static let defaultValue = 0.0 }
+        options.values[Exposure.self] = 1.5
         // end
         return options
     }

@@ -64,7 +64,7 @@ import WebImage
         #expect(image.bitmap.pixels == expected.bitmap.pixels)
         let none = try #require(URL(string: "resource:///org/example/webimage/none.png"))
         let error = await #expect(throws: WebImageError.self) { try await manager.image(with: none) }
-        #expect(error?.url == none && error?.code == .fileAccessFailed || error?.code == .fileNotFound)
+        #expect(error?.url == none && [.fileAccessFailed, .fileNotFound].contains(error?.code))
         for text in ["http://h/a.png", "HTTPS://h/a.png", "file:///a.png", "data:image/png;base64,AA", "nobody:/a.png"]
         {
             #expect(try !loader.canLoad(#require(URL(string: text)), options: []), "\(text)")

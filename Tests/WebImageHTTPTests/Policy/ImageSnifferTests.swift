@@ -21,6 +21,21 @@ import Testing
         return error.code == .badImageData
     }
 
+    @Test func `PDF after other bytes is recognized, however few arrive at a time, and refused after too many`() {
+        let sniffer = ImageSniffer(formats: [.pdf, .png])
+        let junk = Data(String(repeating: "junk\n", count: 200).utf8)
+        let body = junk + Data("%PDF-1.7\n".utf8)
+        for count in 1..<body.count {
+            let verdict = sniffer.verdict(body.prefix(count), isWhole: false)
+            #expect(verdict == (count < junk.count + 7 ? .undecided : .image(.pdf)), "\(count)")
+        }
+        #expect(sniffer.verdict(body, isWhole: true) == .image(.pdf))
+        #expect(
+            isRefused(sniffer.verdict(junk + junk, isWhole: false)) && isRefused(sniffer.verdict(junk, isWhole: true))
+        )
+        #expect(isRefused(verdict(Array(junk))), "a policy without PDF waits for no more")
+    }
+
     private static let pictures: [(String, ImageFormat)] = [
         ("JPEG/gray.jpg", .jpeg), ("PNG/photo-rgb.png", .png), ("GIF/animated-120.gif", .gif),
         ("WebP/lossy.webp", .webp),

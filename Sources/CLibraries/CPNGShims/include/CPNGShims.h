@@ -63,7 +63,8 @@ bool webimage_png_read_rows(
 
 /// Reads the available rows of an image into their places. `base` is the first row of the whole image, at every call, and `rows` becomes the number
 /// of available rows; those of an interlaced image change until it is complete. The address of `bytes` may change between calls, and bytes that were
-/// read are not accessed again. With `is_whole` the bytes are complete, with `has_all_pixels` all chunks of pixels and one behind them.
+/// read are not accessed again. With `is_whole` the bytes are complete. `has_all_pixels`: all pixel
+/// chunks are complete, and the head of the next chunk has arrived.
 bool webimage_png_read_available(
     webimage_png_reader *reader, const void *bytes, size_t count, bool is_whole, bool has_all_pixels, void *base,
     size_t stride, uint32_t *rows, bool *complete);

@@ -130,7 +130,10 @@ struct DecodeWork: Work {
         _ image: Image?,
         _ options: ImageDecodeOptions
     ) throws(WebImageError) -> Image {
-        if let image = original.loaded?.image { return try image.reduced(by: options) }
+        if let image = original.loaded?.image {
+            guard options.page == 0 else { throw .pageNotFound(options.page, of: 1) }
+            return try image.reduced(by: options)
+        }
         if let image { return try coder.complete(image, of: original.entry.data, options: options) }
         return try coder.completeImage(of: original.entry.data, options: options)
     }
