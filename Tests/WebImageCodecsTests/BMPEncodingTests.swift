@@ -31,12 +31,14 @@ import WebImageCodecs
         }
     }
 
-    @Test func `BMP stays BMP without another format, and keeps its alpha`() async throws {
-        for name in ["header40-24bit", "header124-32bit-alpha"] {
+    @Test func `BMP is written on request, and keeps its alpha; otherwise it becomes a compressed format`() async throws
+    {
+        for (name, format) in [("header40-24bit", .jpeg), ("header124-32bit-alpha", .png)] as [(String, ImageFormat)] {
             let image = try coder.decode(Fixtures.data("BMP/\(name).bmp"), options: ImageDecodeOptions())
-            let data = try await image.encoded()
+            let data = try await image.encoded(as: .bmp)
             #expect(ImageFormat(detecting: data) == .bmp)
             #expect(try coder.decode(data, options: ImageDecodeOptions()).bitmap.pixels == image.bitmap.pixels)
+            #expect(ImageFormat(detecting: try await image.encoded()) == format)
         }
         #expect(coder.canEncode(to: .bmp) && !coder.canEncode(to: .png) && !coder.canEncode(to: .ico))
     }
