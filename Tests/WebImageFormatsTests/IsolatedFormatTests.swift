@@ -6,18 +6,6 @@ import WebImage
 
 @testable import WebImageIsolation
 
-/// The product that decodes for others.
-enum DecoderProgram {
-    static let path = ProgramRun.product("webimage-decoder")
-    static let pdfPath = ProgramRun.product("webimage-decoder-pdf")
-    /// A Boolean value that indicates whether the system sandboxes processes, and the program was built: sanitized
-    /// builds leave it out.
-    static let isSupported: Bool = {
-        let actions = (try? String(contentsOfFile: "/proc/sys/kernel/seccomp/actions_avail", encoding: .utf8)) ?? ""
-        return actions.contains("trap") && access(path, X_OK) == 0
-    }()
-}
-
 /// Every format in a worker of the product `webimage-decoder`.
 @Suite(
     .enabled(
