@@ -10,7 +10,7 @@ import WebImage
 @testable import WebImageSupport
 
 /// Scheduling of frames: among pools of one decoder, among animations, and beside loads.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct AnimationLaneTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct AnimationLaneTests {
     private let queue = WorkQueue(stepped: "frames")
 
     private func decode(_ count: Int = .max) {

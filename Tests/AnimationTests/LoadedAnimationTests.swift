@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// Animations through caches and manager.
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct LoadedAnimationTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct LoadedAnimationTests {
     private struct Harness {
         let directory = TemporaryDirectory()
         let cache: ImageCache

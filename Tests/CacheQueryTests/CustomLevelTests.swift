@@ -6,7 +6,7 @@ import WebImage
 
 @testable import WebImageCache
 
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct CustomLevelTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct CustomLevelTests {
     private final class Levels: MemoryCaching, DiskCaching {
         struct Content {
             var images: [String: Image] = [:]

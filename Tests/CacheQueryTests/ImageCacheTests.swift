@@ -10,7 +10,7 @@ import WebImage
 
 @testable import WebImageCache
 
-@Suite(.tags(.threadSanitizer, .addressSanitizer), .timeLimit(.minutes(1))) struct ImageCacheTests {
+@Suite(.tags(.threadSanitizer, .addressSanitizer), .timeLimit(.minutes(10))) struct ImageCacheTests {
     let directory = TemporaryDirectory()
     let clock = ManualClock()
     let coder = FakeCoder()

@@ -11,7 +11,7 @@ import WebImage
 @testable import WebImageModel
 
 /// Validators that a cache knows without reading the disk, and those that a read finds.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct ImageCacheValidatorsTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct ImageCacheValidatorsTests {
     private let directory = TemporaryDirectory()
     private let clock = ManualClock()
     private let key = "http://h/a.png"

@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// The ThumbHash that a load stores with an entry.
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct StoredThumbHashTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct StoredThumbHashTests {
     private static let images = [
         "JPEG/photo.jpg", "PNG/photo-rgb.png", "WebP/lossy.webp", "GIF/photo.gif", "Animation/pillow.gif",
     ]

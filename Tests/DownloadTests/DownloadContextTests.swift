@@ -9,7 +9,7 @@ import WebImage
 
 @testable import WebImageModel
 
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct DownloadContextTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct DownloadContextTests {
     private let transport = FakeTransport()
     private let downloader: WebImageDownloader
     private let coder = PlainCoder()

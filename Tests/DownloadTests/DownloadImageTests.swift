@@ -28,7 +28,7 @@ private struct LengthCoder: ImageCoder {
     }
 }
 
-@Suite(.tags(.threadSanitizer, .addressSanitizer), .timeLimit(.minutes(1))) struct DownloadImageTests {
+@Suite(.tags(.threadSanitizer, .addressSanitizer), .timeLimit(.minutes(10))) struct DownloadImageTests {
     private let transport = FakeTransport()
     private let downloader: WebImageDownloader
 

@@ -10,7 +10,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// Coalescing of a downloader's callers with each other, and with loads of managers.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct DownloadSharingTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct DownloadSharingTests {
     private let transport = FakeTransport()
     private let downloader: WebImageDownloader
 
@@ -188,7 +188,7 @@ import WebImage
 }
 
 /// Callers of images that join, cancel and change priority at random while others decode.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct DownloadDecodeStressTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct DownloadDecodeStressTests {
     /// Responds to everything at once.
     private final class PromptTransport: HTTPTransport {
         final class Transfer: HTTPTransfer { func cancel() {} }

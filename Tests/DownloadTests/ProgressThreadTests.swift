@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageModel
 
 /// Slow progress closures may only delay their own download.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct ProgressThreadTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct ProgressThreadTests {
     /// Downloads with a progress closure that blocks until another download has ended.
     private func check(
         _ load:

@@ -9,7 +9,7 @@ import WebImage
 @testable import WebImageHTTP
 
 /// The downloader over a transport that the test drives: coalescing, order, progress, ends.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct WebImageDownloaderTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct WebImageDownloaderTests {
     private let transport = FakeTransport()
     private let downloader: WebImageDownloader
 

@@ -14,7 +14,7 @@ import WebImage
 @Suite(
     .tags(.threadSanitizer, .addressSanitizer),
     .enabled(if: IsolationHarness.isSupported, "this system does not confine processes, or this is a sanitized build"),
-    .timeLimit(.minutes(3))
+    .timeLimit(.minutes(10))
 )
 struct FairDecodingTests {
     /// Not shared with other tests, whose workers would be killed or counted.

@@ -11,7 +11,7 @@ import WebImage
 @Suite(
     .tags(.threadSanitizer),
     .enabled(if: IsolationHarness.isSupported, "this system does not confine processes, or this is a sanitized build"),
-    .timeLimit(.minutes(3))
+    .timeLimit(.minutes(10))
 )
 struct IsolationHazardTests {
     struct Hazard: CustomTestStringConvertible, Sendable {

@@ -6,7 +6,7 @@ import Testing
 import WebImageHTTP
 
 /// A slow name service.
-@Suite(.tags(.threadSanitizer, .addressSanitizer), .serialized, .timeLimit(.minutes(2))) struct CurlLookupTests {
+@Suite(.tags(.threadSanitizer, .addressSanitizer), .serialized, .timeLimit(.minutes(10))) struct CurlLookupTests {
     private final class Sink: HTTPTransferSink {
         let end = Monitor<WebImageError??>(nil)
         func didReceive(_ response: HTTPResponse) -> WebImageError? { nil }

@@ -2,7 +2,7 @@ import ModelTestSupport
 import Testing
 
 /// Waiting of tests for events that they count.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct EventCounterTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct EventCounterTests {
     @Test("A wait ends with the last event it waits for")
     func events() async {
         let events = EventCounter()

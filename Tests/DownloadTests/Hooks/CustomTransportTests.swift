@@ -5,7 +5,7 @@ import Testing
 import WebImage
 
 /// A custom transport: only public interfaces are used here.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct CustomTransportTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct CustomTransportTests {
     /// Responds from a table, before `start` returns.
     private final class TableTransport: HTTPTransport {
         private final class Transfer: HTTPTransfer {
@@ -49,7 +49,7 @@ import WebImage
 
     private func url(_ path: String) -> URL { URL(string: "https://table.test\(path)") ?? URL(filePath: "/") }
 
-    @Test(.timeLimit(.minutes(1))) func `A custom transport works with the manager, and callers share it`()
+    @Test(.timeLimit(.minutes(10))) func `A custom transport works with the manager, and callers share it`()
         async throws
     {
         let transport = TableTransport(["/a": try Fixtures.data("JPEG/baseline-420.jpg")])
@@ -70,7 +70,7 @@ import WebImage
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `A transport that responds before it returns may do so any number of times in a row`() async throws {
         let transport = TableTransport(["/a": Data([1])])
         let downloader = WebImageDownloader(transport: transport)
@@ -88,7 +88,7 @@ import WebImage
         #expect(all == true)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `A transport may forward requests to the library's own`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `A transport may forward requests to the library's own`() async throws {
         let server = try LoopbackServer { _ in .response(body: [1, 2, 3]) }
         let transport = CountingTransport()
         let downloader = WebImageDownloader(transport: transport)

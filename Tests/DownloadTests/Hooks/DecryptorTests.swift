@@ -37,7 +37,7 @@ import WebImage
         #expect(loaded.data == image && loaded.response?.headers["X"] == "1" && loaded.metrics != nil)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `Nil, an error or an empty body is bad data with its cause`() async {
+    @Test(.timeLimit(.minutes(10))) func `Nil, an error or an empty body is bad data with its cause`() async {
         let nothing = await end([1], decryptor: DownloadDecryptor { _, _ in nil })
         #expect(nothing.code == .badImageData && nothing.results.count == 1)
         let empty = await end([1], decryptor: DownloadDecryptor { _, _ in Data() })
@@ -47,7 +47,7 @@ import WebImage
         #expect(failure.error?.url == testURL("/a"))
     }
 
-    @Test(.timeLimit(.minutes(1))) func `The decrypted size is checked against the limit`() async {
+    @Test(.timeLimit(.minutes(10))) func `The decrypted size is checked against the limit`() async {
         downloader.config.maximumResponseByteCount = 1000
         let bomb = await end([1], decryptor: DownloadDecryptor { _, _ in Data(count: 1001) })
         #expect(bomb.error?.limit == .init(name: "maximumResponseByteCount", allowed: 1000, required: 1001))
@@ -55,7 +55,7 @@ import WebImage
         #expect(most.data?.count == 1000)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `It gets the whole body and the response, and no failed ones`() async {
+    @Test(.timeLimit(.minutes(10))) func `It gets the whole body and the response, and no failed ones`() async {
         let calls = Monitor<[(Data, HTTPResponse?)]>([])
         let decryptor = DownloadDecryptor { data, response in
             calls.withLock { $0.append((data, response)) }
@@ -73,14 +73,14 @@ import WebImage
         #expect(seen.count == 1 && seen.first?.0 == Data([1, 2, 3]) && seen.first?.1?.statusCode == 200)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `The context's decryptor replaces the downloader's`() async {
+    @Test(.timeLimit(.minutes(10))) func `The context's decryptor replaces the downloader's`() async {
         downloader.decryptor = DownloadDecryptor { _, _ in nil }
         let own = await end([1], decryptor: DownloadDecryptor { data, _ in data + [2] })
         #expect(own.data == Data([1, 2]))
         #expect(await end([1], decryptor: nil).code == .badImageData)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `The network continues while it works, and cancelling does not wait for it`()
+    @Test(.timeLimit(.minutes(10))) func `The network continues while it works, and cancelling does not wait for it`()
         async
     {
         let (gate, begun) = (Gate(), Monitor(false))
@@ -104,7 +104,7 @@ import WebImage
         #expect(recorder.results.count == 1)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `The download slot is free while it works`() async {
+    @Test(.timeLimit(.minutes(10))) func `The download slot is free while it works`() async {
         downloader.config.maxConcurrentDownloads = 1
         let gate = Gate()
         let slow = DownloadDecryptor { data, _ in

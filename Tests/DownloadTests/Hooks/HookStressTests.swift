@@ -30,7 +30,7 @@ import WebImage
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func `With all hooks and cancellation from other threads every download ends once and retains nothing`()
         async throws
     {

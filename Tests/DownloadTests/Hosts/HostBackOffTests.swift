@@ -37,7 +37,7 @@ extension RetryHarness {
 func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host)\(path)") ?? testURL("/") }
 
 /// Back-off from failing hosts, in virtual time.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct HostBackOffTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct HostBackOffTests {
     private let harness = RetryHarness(.never, hostBackOff: .exact)
     private var transfers: [FakeTransport.Transfer] { harness.transport.transfers }
 

@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// Revalidation of images whose original is not kept on disk.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct DerivedFreshnessTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct DerivedFreshnessTests {
     /// A load that caches its result only in memory.
     private func memoryOnly(_ harness: FreshnessHarness, _ policy: CachePolicy = .http) -> WebImageContext {
         harness.context(policy) { context in

@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// Deliveries and requests of `CachePolicy.http`.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct FreshnessTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct FreshnessTests {
     @Test func `A fresh image in memory is delivered synchronously with its age and without a request`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60")
         #expect(try await harness.result().cacheType == .none)

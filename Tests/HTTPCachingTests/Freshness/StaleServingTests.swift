@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// When an expired image is served.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct StaleServingTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct StaleServingTests {
     @Test func `A stale-while-revalidate image is delivered at once, and the new one after it`() async throws {
         let harness = FreshnessHarness(cacheControl: "max-age=60, stale-while-revalidate=30")
         _ = try await harness.result()

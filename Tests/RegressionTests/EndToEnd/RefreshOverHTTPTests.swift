@@ -38,7 +38,7 @@ private final class ValidatorDisk: DiskCaching {
 }
 
 /// A refresh through the library's own parts, over HTTP.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct RefreshOverHTTPTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct RefreshOverHTTPTests {
     private let directory = TemporaryDirectory()
 
     private func manager(_ downloader: WebImageDownloader) -> WebImageManager {

@@ -11,7 +11,7 @@ import WebImage
 @testable import WebImageLoading
 
 /// A response to one user is not served to another: with a server that shows each an image of another size.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct RightsTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct RightsTests {
     private static let widths = ["Bearer ann": 2, "Bearer ben": 5, "nobody": 1]
 
     private static func user(_ request: LoopbackRequest) -> String {

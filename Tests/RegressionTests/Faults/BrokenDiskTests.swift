@@ -8,7 +8,7 @@ import Testing
 import WebImage
 
 /// Disks that lose writes, processes that are limited, stopped or slow, clocks that jump.
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(5))) struct BrokenDiskTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct BrokenDiskTests {
     private let directory = TemporaryDirectory()
 
     @Test(.enabled(if: MountedDisk.isPermittedForImages, "mounting a disk in a file needs root and a loop device"))

@@ -6,7 +6,7 @@ import Testing
 @testable import WebImageCache
 
 /// Cached validators while several threads change and read entries.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(2))) struct ValidatorsConcurrencyTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct ValidatorsConcurrencyTests {
     @Test func `In the end the cached validators match the disk`() async {
         let directory = TemporaryDirectory()
         let cache = ImageCache(path: directory.path("cache"), config: ImageCacheConfig(), coder: nil, clock: .system)

@@ -36,7 +36,7 @@ private final class FakePressureSource: MemoryPressureSource {
     }
 }
 
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct MemoryPressureTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct MemoryPressureTests {
     /// A cache with one image, of cost 10, that is notified of memory pressure from its first image on.
     private func makeCache(_ monitor: MemoryPressureMonitor) -> MemoryCache {
         let cache = MemoryCache(EvictionLimits(), usesWeakCache: false, pressureMonitor: monitor, leastObservedCost: 1)

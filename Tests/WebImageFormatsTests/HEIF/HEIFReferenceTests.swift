@@ -7,7 +7,7 @@ import WebImage
 @testable import WebImageHEIF
 
 /// Images derived from others, or from themselves.
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct HEIFReferenceTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct HEIFReferenceTests {
     private func error(_ file: HEIFFileBuilder, limits: ImageLimits = .init()) -> WebImageError? {
         var options = ImageDecodeOptions()
         options.limits = limits

@@ -8,7 +8,7 @@ import WebImage
 @testable import WebImageHEIF
 
 /// Small files of formats that are decoded at full size, for any requested size.
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(2))) struct LargeImageTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct LargeImageTests {
     private static let files = ["grid-16384x12288.heic", "grid-16384x12288.avif"]
     private let manager = ImageCodersManager(coders: [AVIFCoder(), HEIFCoder()])
 

@@ -7,7 +7,7 @@ import WebImage
 @testable import WebImageSVG
 
 /// Small documents that take long to check.
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct SVGBoundTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct SVGBoundTests {
     private func document(_ body: String, before: String = "") -> Data {
         SVGDrawings.document(body, before: before)
     }

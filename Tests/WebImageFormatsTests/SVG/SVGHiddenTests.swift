@@ -7,7 +7,7 @@ import WebImage
 @testable import WebImageSVG
 
 /// Ways to hide something from the check that librsvg would still read.
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct SVGHiddenTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct SVGHiddenTests {
     private func document(_ body: String, before: String = "", size: Int = 500) -> Data {
         let names = "xmlns='http://www.w3.org/2000/svg' xmlns:x='https://names.example'"
         return Data("\(before)<svg \(names) width='\(size)' height='\(size)'>\(body)</svg>".utf8)

@@ -5,7 +5,7 @@ import Testing
 import WebImage
 import WebImageSVG
 
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct SVGHostileTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct SVGHostileTests {
     private let coder = SVGCoder.inProcess
 
     private func document(_ body: String, before: String = "") -> Data {

@@ -7,7 +7,7 @@ import WebImage
 @testable import WebImageSVG
 
 /// Entities, and elements that refer to others.
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(3))) struct SVGReferenceTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct SVGReferenceTests {
     private let coder = SVGCoder.inProcess
 
     private func document(_ body: String, before: String = "", size: Int = 500) -> Data {

@@ -6,7 +6,7 @@ import WebImage
 import WebImageTIFF
 
 /// Small files that claim large amounts.
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct TIFFHostileTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct TIFFHostileTests {
     private let coder = TIFFCoder()
 
     /// A little-endian file of a directory, and the data after it.

@@ -36,7 +36,7 @@ private final class CarelessCoder: ImageCoder {
     }
 }
 
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct CarelessCoderTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct CarelessCoderTests {
     private let harness = ManagerHarness()
     private static let picture = "P\u{8}\u{4}\u{1}"
 

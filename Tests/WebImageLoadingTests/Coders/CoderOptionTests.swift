@@ -6,7 +6,7 @@ import WebImageLoading
 
 private enum Palette: OptionKey { static let defaultValue = 256 }
 
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct CoderOptionTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct CoderOptionTests {
     private func context(_ harness: ManagerHarness, palette: Int) -> WebImageContext {
         harness.context {
             var decoding = ImageDecodeOptions()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(5))) struct CancellationStressTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct CancellationStressTests {
     @Test func `Cancelling while the work starts never leaves it running`() async {
         let harness = ManagerHarness()
         let manager = harness.manager

@@ -14,7 +14,7 @@ private final class Farewell: Sendable {
 }
 
 @Suite(.tags(.threadSanitizer)) struct ContextTests {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `A progress closure's captures may use the manager in deinit`() async throws {
         let harness = ManagerHarness()
         let gone = EventCounter()

@@ -7,7 +7,7 @@ import Testing
 @testable import WebImageLoading
 
 /// Loads of damaged images, with files and a real cache.
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct DamagedLoadTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct DamagedLoadTests {
     private struct Harness {
         let directory = TemporaryDirectory()
         let cache: ImageCache

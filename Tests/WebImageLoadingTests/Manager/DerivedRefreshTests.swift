@@ -6,7 +6,7 @@ import Testing
 import WebImageLoading
 
 /// Refreshes of thumbnails and transformed images, with levels that are or are not stored to.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct DerivedRefreshTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct DerivedRefreshTests {
     private static func contexts(_ harness: RefreshHarness) -> [WebImageContext] {
         [
             harness.thumbnail(2),

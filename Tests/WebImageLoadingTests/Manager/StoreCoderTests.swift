@@ -7,7 +7,7 @@ import Testing
 @testable import WebImageLoading
 
 @Suite(.tags(.addressSanitizer)) struct StoreCoderTests {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `The context's coder encodes stored images`() async throws {
         let directory = TemporaryDirectory()
         let cache = ImageCache(directory: directory.path)
@@ -40,7 +40,7 @@ import Testing
         #expect(request.coder as AnyObject? === harness.coder && request.encodeOptions == encoding)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `The context's encode options and coder are used`() async throws {
         let directory = TemporaryDirectory()
         let cache = ImageCache(directory: directory.path)

@@ -33,7 +33,7 @@ private struct FailingTransformer: ImageTransformer {
     func transform(_ image: Image) throws(WebImageError) -> Image { throw WebImageError(.transformFailed, "no") }
 }
 
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct TransformGateTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct TransformGateTests {
     private struct Harness {
         let fakes: ManagerHarness
         let coder = KindCoder()

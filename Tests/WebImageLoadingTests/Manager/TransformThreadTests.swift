@@ -26,7 +26,7 @@ private final class ThreadTransformer: ImageTransformer {
 
 /// The threads that transformers run on. Caches and loaders respond synchronously here, so only the library's own
 /// queues move the work off the caller's thread.
-@Suite(.tags(.threadSanitizer, .addressSanitizer), .timeLimit(.minutes(1))) struct TransformThreadTests {
+@Suite(.tags(.threadSanitizer, .addressSanitizer), .timeLimit(.minutes(10))) struct TransformThreadTests {
     enum Source: CaseIterable { case loader, disk, memory, thumbnail }
 
     private func harness(_ source: Source) -> ManagerHarness {

@@ -293,7 +293,7 @@ private final class Shelf: PixelHolder {
         withExtendedLifetime(shown) {}
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `A job that cannot wait is answered even while memory is freed for another one`() async throws {
         let bench = Bench(1 << 20)
         let held = try image(400)
@@ -322,7 +322,7 @@ private final class Shelf: PixelHolder {
         withExtendedLifetime(held) {}
     }
 
-    @Test(.timeLimit(.minutes(1))) func `A cache may be released, with pixels that count, while others are attached`()
+    @Test(.timeLimit(.minutes(10))) func `A cache may be released, with pixels that count, while others are attached`()
         async throws
     {
         let budget = DecodedMemoryBudget(byteLimit: 64 << 20)

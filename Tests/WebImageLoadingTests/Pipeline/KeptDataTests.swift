@@ -7,7 +7,7 @@ import Testing
 @testable import WebImageLoading
 
 /// Downloaded bytes that wait for the decoder are shared.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct KeptDataTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct KeptDataTests {
     private let url = URL(string: "http://host/picture.png")!
     private let cache = FakeCache()
     private let coder = PlainCoder()

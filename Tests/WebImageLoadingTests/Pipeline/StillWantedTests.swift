@@ -74,7 +74,7 @@ private final class GatedCoder: ImageCoder {
 }
 
 /// A cancelled load does no further work, at whatever stage it is cancelled.
-@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(1))) struct StillWantedTests {
+@Suite(.tags(.addressSanitizer), .timeLimit(.minutes(10))) struct StillWantedTests {
     private let url = URL(string: "http://host/picture.png")!
     private let queue = WorkQueue(name: "test", width: 1)
 

@@ -9,7 +9,7 @@ import Testing
 @testable import WebImageLoading
 
 /// Caches under a policy: what it stores, and which entries of others it accepts.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(2))) struct UntrustedCacheTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct UntrustedCacheTests {
     private let cache = FakeCache()
 
     private func manager(_ policy: SourcePolicy, pipeline: Pipeline = Pipeline()) -> WebImageManager {

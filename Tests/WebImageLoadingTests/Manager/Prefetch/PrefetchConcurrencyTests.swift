@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(5))) struct PrefetchConcurrencyTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct PrefetchConcurrencyTests {
     @Test func `Lists added, cancelled and reprioritized from four threads all end once`() async {
         let harness = ManagerHarness { $0.absoluteString.hashValue % 7 == 0 ? .success("bad") : .success("picture") }
         let prefetcher = WebImagePrefetcher(manager: harness.manager)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(5))) struct PrefetcherTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct PrefetcherTests {
     private let harness = ManagerHarness()
 
     private func urls(_ count: Int, _ name: String = "p") -> [URL] {
@@ -234,7 +234,7 @@ import Testing
         #expect(token?.progress == end && ends.withLock { $0.count } == 1 && harness.loader.loads.count == finished)
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(10)), arguments: [false, true])
     func `A retained token retains none of the callbacks after the end`(isCancelled: Bool) async {
         let prefetcher = prefetcher()
         var receiver: EventCounter? = EventCounter()

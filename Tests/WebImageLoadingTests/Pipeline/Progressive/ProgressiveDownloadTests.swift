@@ -6,7 +6,7 @@ import Testing
 @testable import WebImageLoading
 
 /// Previews of a body that a server sends piece by piece.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct ProgressiveDownloadTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct ProgressiveDownloadTests {
     private let gate = Gate()
     private let directory = TemporaryDirectory()
 

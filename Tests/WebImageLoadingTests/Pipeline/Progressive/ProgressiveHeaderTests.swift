@@ -6,7 +6,7 @@ import Testing
 import WebImageLoading
 
 /// The image size reported during the download.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct ProgressiveHeaderTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct ProgressiveHeaderTests {
     /// Observes headers.
     private final class Observer: WebImageLoadObserver {
         private let list = Lock<[WebImageLoadEvent]>([])

@@ -7,7 +7,7 @@ import Testing
 @testable import WebImageLoading
 
 /// Previews from a loader to the callers.
-@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1))) struct ProgressiveLoadTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct ProgressiveLoadTests {
     private struct Harness {
         /// Time stands still: previews that take none are made each time.
         let fakes = ManagerHarness(clock: ManualClock().source)
