@@ -21,26 +21,12 @@ import Testing
         return try coder.animation(of: try Fixtures.data("Animation/\(name)"), options: options)
     }
 
-    /// The expected frames, one below the other in the file.
-    private func expected(_ name: String, count: Int) throws -> [PortableAnymap] {
-        let all = try Fixtures.pixels("Animation/\(name.split(separator: ".")[0]).pam")
-        let size = all.samples.count / count
-        return (0..<count).map { index in
-            PortableAnymap(
-                width: all.width,
-                height: all.height / count,
-                channels: all.channels,
-                samples: Array(all.samples[index * size..<(index + 1) * size])
-            )
-        }
-    }
-
     @Test func `All fixtures were found`() { #expect(Self.names.count >= 55) }
 
     @Test(arguments: names)
     func `Every frame equals another program's, in order and in any order`(name: String) throws {
         let animation = try open(name)
-        let expected = try expected(name, count: animation.frameCount)
+        let expected = try Fixtures.frames("Animation/\(name)", count: animation.frameCount)
         var order = Array(expected.indices) + Array(expected.indices)
         var generator = SeededGenerator(seed: 7)
         order += (0..<30).map { _ in Int.random(in: expected.indices, using: &generator) }
@@ -180,7 +166,7 @@ import Testing
         // The codes of the last frame end too early; frames before it are whole.
         let cut = data.prefix(data.count - 12)
         let animation = try coder.animation(of: Data(cut), options: ImageDecodeOptions())
-        let expected = try expected("kept.gif", count: 9)
+        let expected = try Fixtures.frames("Animation/kept.gif", count: 9)
         try #require(animation.frameCount == 9)
         for _ in 0..<2 {
             for index in 0..<8 {
@@ -224,7 +210,7 @@ import Testing
 
     @Test func `Concurrent threads each get the frame they requested`() async throws {
         let animation = try open("random-3.gif")
-        let expected = try expected("random-3.gif", count: animation.frameCount)
+        let expected = try Fixtures.frames("Animation/random-3.gif", count: animation.frameCount)
         let wrong = Lock(0)
         let done = EventCounter()
         for thread in 0..<4 {
@@ -241,5 +227,21 @@ import Testing
         }
         await done.wait(for: 4)
         #expect(wrong.withLock { $0 } == 0)
+    }
+}
+
+extension Fixtures {
+    /// Returns the expected frames of an animation, which are one below the other in its file of pixels.
+    static func frames(_ name: String, count: Int) throws -> [PortableAnymap] {
+        let all = try pixels("\(name.split(separator: ".")[0]).pam")
+        let size = all.samples.count / count
+        return (0..<count).map { index in
+            PortableAnymap(
+                width: all.width,
+                height: all.height / count,
+                channels: all.channels,
+                samples: Array(all.samples[index * size..<(index + 1) * size])
+            )
+        }
     }
 }

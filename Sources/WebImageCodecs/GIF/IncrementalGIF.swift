@@ -73,14 +73,8 @@ final class IncrementalGIF: IncrementalImage {
             of: AnimationPreviews.File(properties: properties, plan: plan, frameCount: frames.count),
             maximumPixelCount: maximumPixelCount,
             isFirstComplete: first.isDone,
-            makeFirst: { () throws(WebImageError) in
-                try ImageAssembler.makePreview(
-                    of: ArrivedGIFRows(first.rows, numberCount: first.decompressor.written),
-                    properties: properties,
-                    plan: plan,
-                    options: options,
-                    maximumPixelCount: maximumPixelCount
-                )
+            rows: { () throws(WebImageError) in
+                try ArrivedGIFRows(first.rows, numberCount: first.decompressor.written)
             },
             open: { [data] (file, options, former) throws(WebImageError) in
                 try GIFCoder.animation(

@@ -149,15 +149,7 @@ final class IncrementalPNG: IncrementalImage {
             of: file,
             maximumPixelCount: maximumPixelCount,
             isFirstComplete: work.isDone || file.frameCount > 0 && work.buffer.rowCount == work.buffer.height,
-            makeFirst: { () throws(WebImageError) in
-                try ImageAssembler.makePreview(
-                    of: work.buffer,
-                    properties: properties,
-                    plan: plan,
-                    options: options,
-                    maximumPixelCount: maximumPixelCount
-                )
-            },
+            rows: { work.buffer },
             open: open
         )
     }

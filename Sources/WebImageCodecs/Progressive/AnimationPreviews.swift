@@ -28,9 +28,33 @@ final class AnimationPreviews {
     ///
     /// - Parameters:
     ///   - isFirstComplete: whether the first frame is complete; its preview is then made only once.
-    ///   - makeFirst: returns a preview of the first frame.
+    ///   - rows: returns the rows of the first frame.
     /// - Throws: the errors of decoding.
     func preview(
+        of file: File,
+        maximumPixelCount: Int,
+        isFirstComplete: Bool,
+        rows: () throws(WebImageError) -> any ReceivedRows,
+        open: Open
+    ) throws(WebImageError) -> Image? {
+        try preview(
+            of: file,
+            maximumPixelCount: maximumPixelCount,
+            isFirstComplete: isFirstComplete,
+            makeFirst: { () throws(WebImageError) in
+                try ImageAssembler.makePreview(
+                    of: rows(),
+                    properties: file.properties,
+                    plan: file.plan,
+                    options: options,
+                    maximumPixelCount: maximumPixelCount
+                )
+            },
+            open: open
+        )
+    }
+
+    private func preview(
         of file: File,
         maximumPixelCount: Int,
         isFirstComplete: Bool,

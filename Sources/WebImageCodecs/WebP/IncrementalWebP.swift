@@ -244,15 +244,7 @@ final class IncrementalWebP: IncrementalImage {
             of: file,
             maximumPixelCount: maximumPixelCount,
             isFirstComplete: work.decoder.isDone,
-            makeFirst: { () throws(WebImageError) in
-                try ImageAssembler.makePreview(
-                    of: work.buffer,
-                    properties: properties,
-                    plan: plan,
-                    options: options,
-                    maximumPixelCount: maximumPixelCount
-                )
-            },
+            rows: { work.buffer },
             open: open
         )
     }

@@ -122,8 +122,9 @@ final class WebPRowReader: ScanlineSource {
         config.output.u.RGBA.rgba = base.assumingMemoryBound(to: UInt8.self)
         config.output.u.RGBA.stride = Int32(bytesPerRow)
         config.output.u.RGBA.size = bytesPerRow * (height - 1) + width * layout.bytesPerPixel
-        // libwebp filters a lossy image in a second thread.
-        let status = CodingQueue.withThreads(forPixelCount: frame.width * frame.height, upTo: 2) { count in
+        // libwebp filters a lossy image in a second thread; a lossless one has no use for it.
+        let most = frame.isLossless ? 1 : 2
+        let status = CodingQueue.withThreads(forPixelCount: frame.width * frame.height, upTo: most) { count in
             data.withUnsafeBytes { bytes in
                 let fragment = UnsafeRawBufferPointer(rebasing: bytes[frame.bytes])
                 let start = fragment.baseAddress?.assumingMemoryBound(to: UInt8.self)

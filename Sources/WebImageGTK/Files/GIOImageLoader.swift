@@ -125,7 +125,7 @@ private struct GIOFile: ~Copyable {
         let chunk = UnsafeMutableRawPointer.allocate(byteCount: Self.chunkByteCount, alignment: 16)
         defer { chunk.deallocate() }
         var data = Data()
-        // What the place states is not trusted.
+        // The stated size is not trusted.
         data.reserveCapacity(min(size ?? 0, 16 << 20))
         while true {
             let count = try call { error in
@@ -133,9 +133,9 @@ private struct GIOFile: ~Copyable {
                 return count < 0 ? nil : count
             }
             guard count > 0 else { break }
-            let (received, most) = (data.count + count, limit)
-            guard received <= most else {
-                throw .limitExceeded("maximumFileByteCount", allowed: most, required: received)
+            let received = data.count + count
+            guard received <= limit else {
+                throw .limitExceeded("maximumFileByteCount", allowed: limit, required: received)
             }
             data.append(chunk.assumingMemoryBound(to: UInt8.self), count: count)
             receiver.post(LoadProgress(receivedByteCount: Int64(received), expectedByteCount: size.map(Int64.init)))

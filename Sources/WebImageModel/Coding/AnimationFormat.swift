@@ -15,7 +15,7 @@ extension AnimatedImageEncoder {
     }
 }
 
-/// Whether GIF holds an animation without loss.
+/// Decides if GIF holds an animation without loss.
 private enum GIFSuitability {
     private static let mostColors = 256
     private static let longestSide = 65_535

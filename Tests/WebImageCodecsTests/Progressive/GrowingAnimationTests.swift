@@ -48,25 +48,11 @@ import Testing
         #expect(image.isSame(as: try manager.decode(data, options: options)))
     }
 
-    /// The expected frames, one below the other in the file.
-    private func expected(_ name: String, count: Int) throws -> [PortableAnymap] {
-        let all = try Fixtures.pixels("\(name.split(separator: ".")[0]).pam")
-        let size = all.samples.count / count
-        return (0..<count).map { index in
-            PortableAnymap(
-                width: all.width,
-                height: all.height / count,
-                channels: all.channels,
-                samples: Array(all.samples[index * size..<(index + 1) * size])
-            )
-        }
-    }
-
     @Test(arguments: names)
     func `In 200 pieces an animation grows, and each frame equals another program's`(name: String) throws {
         let data = try Fixtures.data(name)
         let whole = try manager.animation(of: data, options: .init())
-        let expected = try expected(name, count: whole.frameCount)
+        let expected = try Fixtures.frames(name, count: whole.frameCount)
         // The pixels of overlapping frames are rounded in different places.
         let isExact = !name.contains("soft") && !name.contains("lossy")
         var counts: [Int] = []
@@ -100,7 +86,7 @@ import Testing
     @Test(arguments: few)
     func `A truncated file shows the frames before its end`(name: String) throws {
         let data = try Fixtures.data(name)
-        let expected = try expected(name, count: try manager.animation(of: data, options: .init()).frameCount)
+        let expected = try Fixtures.frames(name, count: try manager.animation(of: data, options: .init()).frameCount)
         for part in 1..<40 {
             let decoder = manager.makeProgressiveDecoder(options: .init())
             let bytes = data.prefix(data.count * part / 40)
