@@ -12,7 +12,7 @@ func systemLibrary(_ name: String, apt: String, yum: String) -> Target {
     .systemLibrary(name: name, path: "Sources/CLibraries/\(name)", providers: [.apt([apt]), .yum([yum])])
 }
 
-/// C wrappers for a library that Swift cannot call (longjmp, macros).
+/// C wrappers for a library that Swift cannot call (longjmp, exceptions, macros).
 func shims(_ name: String, linking libraries: String...) -> Target {
     .target(
         name: name,
@@ -180,7 +180,7 @@ let allFormats = [
         headers: ["libheif/heif.h", "libheif/heif_decoding.h"],
         word: "heif_context_set_max_decoding_threads",
         modules: ["CHEIF", "CPixels"],
-        library: systemLibrary("CHEIF", apt: "libheif-dev", yum: "libheif-devel")
+        library: shims("CHEIF", linking: "heif")
     ),
     Format(
         name: "JPEGXL",

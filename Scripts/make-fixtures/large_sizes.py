@@ -1,6 +1,7 @@
 """HEIC and AVIF of one colour that take far more memory than their files: grids of 4 by 3 tiles, all of them the same, one of 16 by 16 small
 tiles, and stills of one piece (libheif 1.15.1 with x265 3.5; Pillow 13 with libavif 1). The names tell how big they are. Two HEIC have alpha
-of another depth than their colours. The colour is 90 of 255 in all channels, and so is alpha."""
+of another depth than their colours. The colour is 90 of 255 in all channels, and so is alpha. Only tiles-1024x768.heic has colours, and tiles
+that differ."""
 import io
 import struct
 import tempfile
@@ -28,9 +29,10 @@ def find(data, kind):
     return data[place : place + struct.unpack(">I", data[place : place + 4])[0]]
 
 
-def grid(brand, item, configuration, tile, side, columns, rows):
-    """Item 1 is the grid and has its size in `idat`; the tiles are items with the same bytes."""
+def grid(brand, item, configuration, data, side, columns, rows):
+    """Item 1 is the grid and has its size in `idat`; the tiles are items with the same bytes, or with those of a list."""
     width, height, tiles = side * columns, side * rows, range(2, 2 + columns * rows)
+    pieces = data if isinstance(data, list) else [data]
     canvas = struct.pack(">BBBBII", 0, 1, rows - 1, columns - 1, width, height)
     entries = [full(b"infe", struct.pack(">HH4sB", 1, 0, b"grid", 0), version=2)]
     entries += [full(b"infe", struct.pack(">HH4sB", number, 0, item, 0), version=2) for number in tiles]
@@ -42,7 +44,9 @@ def grid(brand, item, configuration, tile, side, columns, rows):
     def meta(offset):
         places = struct.pack(">HHHHII", 1, 1, 0, 1, 0, len(canvas))
         for number in tiles:
-            places += struct.pack(">HHHHII", number, 0, 0, 1, offset, len(tile))
+            piece = (number - 2) % len(pieces)
+            start = offset + sum(map(len, pieces[:piece]))
+            places += struct.pack(">HHHHII", number, 0, 0, 1, start, len(pieces[piece]))
         return full(
             b"meta", full(b"hdlr", struct.pack(">I4s12xB", 0, b"pict", 0)), full(b"pitm", struct.pack(">H", 1)),
             full(b"iloc", struct.pack(">BBH", 0x44, 0, len(entries)), places, version=1),
@@ -51,13 +55,13 @@ def grid(brand, item, configuration, tile, side, columns, rows):
             box(b"iprp", properties, full(b"ipma", struct.pack(">I", len(entries)), links)), box(b"idat", canvas))
 
     head = box(b"ftyp", brand, struct.pack(">I", 0), b"mif1", brand)
-    return head + meta(len(head) + len(meta(0)) + 8) + box(b"mdat", tile)
+    return head + meta(len(head) + len(meta(0)) + 8) + box(b"mdat", *pieces)
 
 
-def heic(side, bits=8, channels=3, chroma="420"):
+def heic(side, bits=8, channels=3, chroma="420", pixels=None):
     flat = np.full((side, side, channels), 90 << (bits - 8), np.uint8 if bits == 8 else np.uint16)
     with tempfile.TemporaryDirectory() as directory:
-        libheif.write(f"{directory}/a.heic", flat, bits=bits, quality=50, chroma=chroma)
+        libheif.write(f"{directory}/a.heic", flat if pixels is None else pixels, bits=bits, quality=50, chroma=chroma)
         return Path(f"{directory}/a.heic").read_bytes()
 
 
@@ -95,6 +99,14 @@ def main():
         (OUT / f"{name}.heic").write_bytes(grid(b"heic", b"hvc1", find(tile, b"hvcC"), find(tile, b"mdat")[8:], side, 4, 3))
         tile = avif(side)
         (OUT / f"{name}.avif").write_bytes(grid(b"avif", b"av01", find(tile, b"av1C"), find(tile, b"mdat")[8:], side, 4, 3))
+    noise = np.random.default_rng(1).normal(0, 5, (768, 1024, 1))
+    y, x = np.mgrid[0:768, 0:1024]
+    waves = np.stack([x / 4 % 256, (x + y) / 7 % 256, y / 3 % 256], axis=2) + noise
+    waves = np.ascontiguousarray(waves.clip(0, 255).astype(np.uint8))
+    parts = [heic(256, pixels=np.ascontiguousarray(waves[top : top + 256, left : left + 256]))
+             for top in range(0, 768, 256) for left in range(0, 1024, 256)]
+    (OUT / "tiles-1024x768.heic").write_bytes(
+        grid(b"heic", b"hvc1", find(parts[0], b"hvcC"), [find(part, b"mdat")[8:] for part in parts], 256, 4, 3))
     tile = avif(64)
     (OUT / "tiles-1024x1024.avif").write_bytes(grid(b"avif", b"av01", find(tile, b"av1C"), find(tile, b"mdat")[8:], 64, 16, 16))
     (OUT / "420-1536x1536.heic").write_bytes(heic(1536))

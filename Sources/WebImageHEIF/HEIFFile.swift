@@ -5,7 +5,7 @@ import WebImageCodecs
 /// An opened HEIF file and its primary image. For one thread; the bytes must stay at their address as long as it lives.
 final class HEIFFile {
     private let context: OpaquePointer
-    let handle: OpaquePointer
+    private let handle: OpaquePointer
     let limits: ImageLimits
     private let images: HEIFImages
     let properties: ImageProperties
@@ -70,8 +70,29 @@ final class HEIFFile {
         try limits.check(decodedByteCount: imageByteCount)
     }
 
+    /// Decodes the image to planes of red, green and blue, and alpha if there is any. The caller releases them.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
+    func decode() throws(WebImageError) -> OpaquePointer {
+        try checkBeforeDecoding()
+        let (image, result) = CodingQueue.withThreads(forPixelCount: tiledPixelCount) { count in
+            var image: OpaquePointer?
+            let result = webimage_heif_decode(context, handle, Int32(count), &image)
+            return (image, result)
+        }
+        try HEIFLibrary.check(result)
+        guard let image else { throw WebImageError(.badImageData, "HEIF: the file has no image") }
+        return image
+    }
+
+    /// The number of pixels if libheif can decode tiles at the same time; else 0.
+    private var tiledPixelCount: Int { images.isDerived ? properties.width * properties.height : 0 }
+
     /// The peak number of bytes that libheif and the codec need.
-    var memoryNeed: Int { imageByteCount + (1 << 20) }
+    var memoryNeed: Int {
+        let extra = CodingQueue.mostThreads(forPixelCount: tiledPixelCount) - 1
+        return imageByteCount + (1 << 20) + extra * images.tileByteCount(hasAlpha: properties.hasAlpha, isDeep: isDeep)
+    }
 
     /// The part of that memory which depends on the image's size. Its source images, and its alpha, may be larger than the image.
     private var imageByteCount: Int {
@@ -80,9 +101,11 @@ final class HEIFFile {
         return images.byteCount(
             pixelCount: max(stored, properties.width * properties.height),
             hasAlpha: properties.hasAlpha,
-            isDeep: properties.bitsPerComponent > 8
+            isDeep: isDeep
         )
     }
+
+    private var isDeep: Bool { properties.bitsPerComponent > 8 }
 
     /// The number of bytes of the planes that libheif produces and from which rows are read.
     var planeByteCount: Int {
@@ -97,8 +120,6 @@ final class HEIFFile {
         // For each image by its boxes; lower once the image to decode is known.
         let side = min(max(limits.maximumSideLength, 0), 65_536)
         limit(context, width: side, height: side, limits)
-        // Decoding threads are unnecessary: as many images are decoded at the same time as there are processors.
-        heif_context_set_max_decoding_threads(context, 0)
         try HEIFLibrary.check(
             heif_context_read_from_memory_without_copy(context, bytes.baseAddress, bytes.count, nil)
         )

@@ -8,7 +8,7 @@ struct HEIFImages {
     /// The sizes in the boxes.
     private let sizes: [(width: Int, height: Int)]
     /// A Boolean value that indicates whether the file has derived images, which are held in memory in addition to their sources.
-    private let isDerived: Bool
+    let isDerived: Bool
     /// The number of pixels of derived images that are sources of others.
     private let nestedPixelCount: Int
     /// The largest number of bytes of an image's data.
@@ -58,19 +58,28 @@ struct HEIFImages {
     /// conversion, the copy and the RGB planes. Alpha is decoded after the colours. A derived image is held as a whole while each of its sources is
     /// decoded.
     func byteCount(pixelCount: Int, hasAlpha: Bool, isDeep: Bool) -> Int {
+        let cost = quarters(hasAlpha: hasAlpha, isDeep: isDeep)
+        let image = pixelCount * (isDerived ? cost.converting : max(cost.decoding, cost.converting)) / 4
+        let parts = isDerived ? tileByteCount(hasAlpha: hasAlpha, isDeep: isDeep) : 3 * dataByteCount
+        return image + parts + nestedPixelCount * (hasAlpha ? 4 : 3) * (cost.isDeep ? 2 : 1) + memory(besides: pixelCount)
+    }
+
+    /// Returns the number of bytes for the largest source of a derived image, which each thread needs.
+    func tileByteCount(hasAlpha: Bool, isDeep: Bool) -> Int {
+        let cost = quarters(hasAlpha: hasAlpha, isDeep: isDeep)
+        let pixels = coded.reduce(0) { max($0, min($1.width, 1 << 24) * min($1.height, 1 << 24)) }
+        return pixels * max(cost.decoding, cost.converting) / 4 + 3 * dataByteCount
+    }
+
+    /// Returns how much memory each pixel needs during decoding and during conversion, in quarters of a byte.
+    private func quarters(hasAlpha: Bool, isDeep: Bool) -> (decoding: Int, converting: Int, isDeep: Bool) {
         let samples = coded.map(\.samplesPerTwoPixels).max() ?? 6
-        let bytes = isDeep || coded.contains { $0.bitsPerSample > 8 } ? 2 : 1
-        // In quarters of a byte for each pixel.
-        let decoding = (hasAlpha ? 3 : 2) * 2 * samples * bytes + 7
+        let isDeep = isDeep || coded.contains { $0.bitsPerSample > 8 }
+        let bytes = isDeep ? 2 : 1
         // Grey is converted to RGB planes twice, and the grey image may be one of several.
         let isGray = coded.contains { $0.samplesPerTwoPixels == 2 }
         let planes = max(2 * samples + (hasAlpha ? 20 : 12), isGray ? (hasAlpha ? 32 : 24) : 0)
-        let converting = (planes + 1) * bytes
-        let part = coded.reduce(0) { max($0, min($1.width, 1 << 24) * min($1.height, 1 << 24)) }
-        let most = max(decoding, converting)
-        let quarters = isDerived ? pixelCount * converting + part * most : pixelCount * most
-        return quarters / 4 + 3 * dataByteCount + nestedPixelCount * (hasAlpha ? 4 : 3) * bytes
-            + memory(besides: pixelCount)
+        return ((hasAlpha ? 3 : 2) * 2 * samples * bytes + 7, (planes + 1) * bytes, isDeep)
     }
 
     /// Returns the additional number of bytes for decoding the largest image: its planes if it has more pixels than stated, and those for film grain

@@ -47,8 +47,7 @@ final class HEIFRows: ScanlineSource {
         color = file.color
         colorProfile = file.colorProfile ?? (layout == .rgbaFloat ? nil : file.color.makeProfile())
         try options.limits.check(decodedByteCount: file.planeByteCount)
-        try file.checkBeforeDecoding()
-        let image = try Self.decode(file.handle)
+        let image = try file.decode()
         do throws(WebImageError) {
             planes = try Self.planes(of: image, hasAlpha: hasAlpha, width: width, height: height)
             let bits = planes[0].bits
@@ -64,13 +63,6 @@ final class HEIFRows: ScanlineSource {
     }
 
     deinit { heif_image_release(image) }
-
-    private static func decode(_ handle: OpaquePointer) throws(WebImageError) -> OpaquePointer {
-        var image: OpaquePointer?
-        try HEIFLibrary.check(heif_decode_image(handle, &image, heif_colorspace_RGB, heif_chroma_444, nil))
-        guard let image else { throw WebImageError(.badImageData, "HEIF: the file has no image") }
-        return image
-    }
 
     /// - Throws: ``WebImageError/Code/badImageData`` if the planes differ from the boxes, for which the decode was planned.
     private static func planes(

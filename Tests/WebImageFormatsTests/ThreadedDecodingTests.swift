@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import ModelTestSupport
 import TestSupport
 import Testing
@@ -9,11 +10,12 @@ import WebImageSupport
 /// Large images, which their libraries decode with several threads while processors are idle.
 @Suite(.tags(.addressSanitizer))
 struct ThreadedDecodingTests {
-    static let formats: [ImageFormat] = [.avif, .jpegXL, .webp]
+    static let formats: [ImageFormat] = [.avif, .heic, .jpegXL, .webp]
     private let coder = ImageCodersManager.allInProcess()
 
-    /// Returns a file of waves with noise.
+    /// Returns a file of waves with noise; of HEIC a grid, the only kind that is decoded so.
     static func file(_ format: ImageFormat) throws -> Data {
+        if format == .heic { return try Fixtures.data("CodedSizes/tiles-1024x768.heic") }
         let (width, height) = (1024, 520)
         let noise = noise(width * height)
         let bitmap = try Bitmap.make(width, height) { x, y in
@@ -37,6 +39,27 @@ struct ThreadedDecodingTests {
             }
             #expect(threaded.bitmap.pixels == single.bitmap.pixels)
         }
+    }
+
+    @Test(.enabled(if: CodingQueue.processorCount > 1), arguments: formats)
+    func `Other threads do a part of the work`(format: ImageFormat) throws {
+        let data = try Self.file(format)
+        let alone = try CodingQueue.shared.withIdlePlaces(upTo: .max) { _ in try ownTime(data) }
+        // Other tests may use all processors now.
+        for _ in 0..<100 where try ownTime(data) < alone * 9 / 10 { return }
+        Issue.record("the thread that decodes did all the work")
+    }
+
+    /// Returns the processor time in nanoseconds that a decode takes on this thread.
+    private func ownTime(_ data: Data) throws -> Int {
+        func now() -> Int {
+            var time = timespec()
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            return time.tv_sec * 1_000_000_000 + time.tv_nsec
+        }
+        let start = now()
+        _ = try coder.decode(data, options: ImageDecodeOptions())
+        return now() - start
     }
 
     @Test(arguments: formats)

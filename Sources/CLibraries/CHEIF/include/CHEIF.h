@@ -2,6 +2,10 @@
 #pragma once
 #include <libheif/heif.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// Limits images to `width` × `height` pixels. Codecs work in blocks of up to 64 × 64 pixels, so an image may be stored with up to 63 more on each
 /// side.
 ///
@@ -23,3 +27,15 @@ static inline void webimage_heif_limit(
     heif_context_set_maximum_image_size_limit(context, side < INT32_MAX ? (int)side + 1 : INT32_MAX);
 #endif
 }
+
+/// Decodes an image to planes of red, green and blue, and alpha if there is any. The tiles of a grid are decoded by `thread_count` threads while the
+/// caller waits; anything else, or with a count of 1, by the caller. The image is NULL unless the result is heif_error_Ok.
+///
+/// libheif throws where the system has no more threads or memory, and an exception that arrives in Swift ends the process. Without threads, the caller
+/// decodes.
+struct heif_error webimage_heif_decode(
+    struct heif_context *context, const struct heif_image_handle *handle, int thread_count, struct heif_image **image);
+
+#ifdef __cplusplus
+}
+#endif
