@@ -16,13 +16,13 @@ extension Image {
     /// format supports animations, otherwise as a still image.
     ///
     /// - Parameters:
-    ///   - format: `.undefined` means the format that the image was decoded from, if the coder writes it and it can hold the image (JPEG has no
-    ///     alpha, GIF few colours). Otherwise it means PNG for an image with alpha and JPEG for one without; for an animation, GIF if it holds all
-    ///     frames without loss and APNG if not, or WebP with ``ImageEncodeOptions/maxFileSize``.
+    ///   - format: `.undefined` means the format that the image was decoded from, if the coder writes it, it is compressed (BMP is not), and it can
+    ///     hold the image (JPEG has no alpha, GIF few colours). Otherwise it means PNG for an image with alpha and for a PDF page, and JPEG for
+    ///     others; for an animation, GIF if it holds all frames without loss and APNG if not, or WebP with ``ImageEncodeOptions/maxFileSize``.
     ///   - options: quality, size and other encode options.
     ///   - coder: the encoder; the shared coders by default.
-    /// - Throws: ``WebImageError/Code/unsupportedFormat``, ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/limitExceeded``; for an
-    ///   animation also the errors of its frames.
+    /// - Throws: ``WebImageError/Code/unsupportedFormat``, ``WebImageError/Code/encodingFailed``, ``WebImageError/Code/limitExceeded``,
+    ///   ``WebImageError/Code/outOfMemory``; for an animation also the errors of its frames.
     public func encoded(
         as format: ImageFormat = .undefined,
         options: ImageEncodeOptions = ImageEncodeOptions(),

@@ -38,7 +38,7 @@ struct HEIFImages {
             }
         }
         for header in found { try limits.check(width: max(header.width, 1), height: max(header.height, 1)) }
-        // Each is searched for among the sizes of the boxes.
+        // Limits the work of `check`, which searches for each header among the sizes in the boxes.
         guard found.count <= Self.mostSizes else {
             throw WebImageError(.badImageData, "HEIF: the file has images of too many sizes")
         }
@@ -76,7 +76,7 @@ struct HEIFImages {
         let samples = coded.map(\.samplesPerTwoPixels).max() ?? 6
         let isDeep = isDeep || coded.contains { $0.bitsPerSample > 8 }
         let bytes = isDeep ? 2 : 1
-        // Grey is converted to RGB planes twice, and the grey image may be one of several.
+        // Grey is converted to RGB planes twice. The maximum of both costs, because only some of several images may be grey.
         let isGray = coded.contains { $0.samplesPerTwoPixels == 2 }
         let planes = max(2 * samples + (hasAlpha ? 20 : 12), isGray ? (hasAlpha ? 32 : 24) : 0)
         return ((hasAlpha ? 3 : 2) * 2 * samples * bytes + 7, (planes + 1) * bytes, isDeep)
@@ -97,7 +97,7 @@ struct HEIFImages {
     private static let coded: Set<UInt32> = [fourCC("hvc1"), fourCC("hev1"), fourCC("av01")]
     private static let mostSizes = 1000
 
-    /// Returns the images that a property describes.
+    /// Returns the bitstream headers in a property; none for other types.
     static func headers(in property: ISOBox, _ reader: ByteReader) -> [BitstreamHeader] {
         switch property.type {
         case fourCC("hvcC"): return HEVCSize.headers(inConfiguration: property, reader)

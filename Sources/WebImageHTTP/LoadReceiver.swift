@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
-/// One load by a job or a task: delivers progress serially and in order, then exactly one result, whichever comes first, and
-/// nothing after it.
+/// One load by a job or a task: delivers progress serially and in order, then exactly one result (that of the load or that of a
+/// cancel, whichever is first), and nothing after it.
 package final class LoadReceiver: ImageLoaderOperation {
     package typealias Completion = @Sendable (Result<LoadedImageData, WebImageError>) -> Void
 

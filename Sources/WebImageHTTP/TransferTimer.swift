@@ -1,7 +1,7 @@
 /// Detects transfers that take too long. Pure; times are monotonic nanoseconds.
 ///
-/// Two rules share one duration, so that it ends both a silent server and a server that sends a byte per second: some byte must
-/// arrive within `idle` of the last one, and every period of `idle` since the first byte must average `minimumBytesPerSecond`.
+/// Two rules share one duration. A byte must arrive within `idle` of the last one, which ends transfers from silent servers. Every
+/// period of `idle` since the first byte must average `minimumBytesPerSecond`, which ends those from servers that trickle bytes.
 /// Waiting for a connection does not count; the transport limits that.
 struct TransferTimer: Sendable {
     struct Limits: Sendable, Hashable {

@@ -10,7 +10,7 @@ final class JPEGXLEvents {
     private var data: Data
     private let wanted: Int32
     private var readCount = 0
-    /// The maximum number of bytes so far.
+    /// The largest number of bytes offered so far.
     private var readableCount: Int
     /// The number of events until the file is rejected: a file can contain endless boxes.
     private var eventsLeft: Int
@@ -43,7 +43,7 @@ final class JPEGXLEvents {
         _ = JxlDecoderSetParallelRunner(decoder, webimage_jxl_run, UnsafeMutableRawPointer(bitPattern: count))
     }
 
-    /// Each event needs at least a byte.
+    /// Returns the maximum number of events of a file: a generous bound, since each event needs at least a byte.
     private static func mostEvents(_ byteCount: Int) -> Int { byteCount * 4 + 64 }
 
     /// Sets the available bytes: at least as many as before, with the same beginning. They are kept until the next call.

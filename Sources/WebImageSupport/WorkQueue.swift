@@ -36,13 +36,13 @@ package final class WorkQueue: Sendable {
     /// The number of jobs that wait for a thread.
     package var waitingCount: Int { core.withState { $0.jobs.count } }
 
-    /// Reserves idle places of the queue, while `body` runs, for a library that decodes one image with several threads. Jobs that
-    /// are submitted meanwhile wait for a free place, so jobs and reserved places together are never more than ``width``. A caller
-    /// that is not a job of the queue is counted if no job runs.
+    /// Reserves idle places of the queue while `body` runs, for a library that decodes one image with several threads. Jobs that are
+    /// submitted meanwhile wait for a free place, so running jobs and reservations together never exceed ``width``. A caller that is
+    /// not a job of the queue counts as one only while no job runs.
     ///
     /// - Parameters:
-    ///   - count: The maximum number of places.
-    ///   - body: Is passed the number of places, 0 if jobs wait.
+    ///   - count: The maximum number of places to reserve.
+    ///   - body: Receives the number of reserved places; 0 if jobs are waiting or no place is idle.
     package func withIdlePlaces<Value, Failure: Error>(
         upTo count: Int,
         _ body: (_ count: Int) throws(Failure) -> Value
@@ -134,7 +134,7 @@ final class WorkQueueCore: Sendable {
     func enqueue(priority: LoadPriority, body: @escaping @Sendable () -> Void) -> UInt64 {
         let (id, wakes, needsThread) = withState { state -> (UInt64, Bool, Bool) in
             let id = state.jobs.insert(Job(body: body), priority: priority)
-            // Sleeping threads count only once: one that has been woken for an earlier job is still among them.
+            // `idle` still includes threads that were woken for earlier jobs, so it is compared with the number of all waiting jobs.
             let needsThread = !isStepped && state.jobs.count > state.idle && state.threads < state.width
             if needsThread { state.threads += 1 }
             return (id, state.idle > 0, needsThread)

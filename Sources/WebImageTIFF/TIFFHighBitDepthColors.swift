@@ -66,7 +66,7 @@ final class TIFFHighBitDepthColors {
         return cmsCreateTransform(source, format, target, rgba, cmsUInt32Number(INTENT_PERCEPTUAL), 0)
     }
 
-    /// Converts in place. The fourth float stays for models of three components; for inks it is overwritten.
+    /// Converts in place. The fourth float is kept, except that of CMYK, which is an ink: its value is undefined afterwards.
     func convert(_ row: UnsafeMutablePointer<Float>, count: Int) {
         switch way {
         case .none: break

@@ -50,8 +50,8 @@ static inline void *webimage_jxl_work(void *context) {
     }
 }
 
-/// Runs a step on the caller's thread and others: `count`, an integer, is the number of all, at most 8. If the system has no thread, it runs on fewer;
-/// the runner of libjxl_threads ends the process then.
+/// Runs a step on `count` threads (an integer in a pointer), at most 8, including the caller's. If a thread cannot be created, it runs on fewer; the
+/// runner of libjxl_threads would end the process.
 static inline JxlParallelRetCode webimage_jxl_run(
     void *count, void *context, JxlParallelRunInit init, JxlParallelRunFunction function, uint32_t start, uint32_t end) {
     enum { most = 8 };
@@ -64,7 +64,7 @@ static inline JxlParallelRetCode webimage_jxl_run(
     struct webimage_jxl_step step = {function, context, start, end, 0};
     pthread_t threads[most];
     size_t started = 0;
-    // Signals are for the threads of the program.
+    // The threads block all signals, which the program's own threads handle.
     sigset_t all, former;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &former);

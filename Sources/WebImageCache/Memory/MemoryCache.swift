@@ -20,8 +20,8 @@ public final class MemoryCache: Sendable {
     ///   - maxMemoryCost: the maximum total cost of all images in bytes; 0 means no limit.
     ///   - maxMemoryCount: the maximum number of images; 0 means no limit.
     ///   - usesWeakCache: true if evicted images can be found while they are still in use.
-    ///   - respondsToMemoryPressure: true if the cache shrinks when the system runs short of memory. That begins when its images cost
-    ///     16 MiB for the first time.
+    ///   - respondsToMemoryPressure: true if the cache shrinks when the system runs short of memory. Memory pressure is observed from
+    ///     the first time that the images cost 16 MiB or more.
     ///   - name: the initial ``name``.
     public convenience init(
         maxMemoryCost: Int = MemoryCache.defaultCostLimit,
@@ -41,8 +41,8 @@ public final class MemoryCache: Sendable {
 
     /// Creates an empty cache.
     ///
-    /// - Parameter leastObservedCost: The cost of all images from which on the cache is notified of memory pressure. Less is not worth
-    ///   a thread that waits, and 10 ms at the end of the process: that long the kernel takes to close its file.
+    /// - Parameter leastObservedCost: The total cost from which on the cache observes memory pressure. Below it, observing is not worth
+    ///   a waiting thread, nor the 10 ms that the kernel takes to close the monitor's file when the process exits.
     init(
         _ limits: EvictionLimits,
         usesWeakCache: Bool,
@@ -192,8 +192,8 @@ public final class MemoryCache: Sendable {
         public let reason: EvictionReason
     }
 
-    /// The default cost limit of a cache: a quarter of the memory that this process may use (the machine's or its control group's,
-    /// whichever is less), at most 1 GiB.
+    /// The default cost limit of a cache in bytes: a quarter of the memory that this process may use (the machine's or its control
+    /// group's, whichever is less), at least 1 MiB and at most 1 GiB; 128 MiB if the memory is unknown.
     public static let defaultCostLimit = costLimit(for: SystemMemory().usableBytes)
 
     static func costLimit(for usableBytes: Int?) -> Int {

@@ -143,7 +143,7 @@ package final class ComposedAnimation: StepwiseAnimation {
 
     package func releaseDecoder() {
         let (playerCount, longest) = canvas.use.withLock { ($0.playerCount, $0.longest) }
-        // An animation with more frames may be about to continue on this canvas, which is released with it.
+        // An animation with more frames may still draw on this canvas; its own call releases the canvas.
         guard longest == nil || longest === self else { return }
         canvas.painter.withLock { $0.release(keepsCurrent: playerCount > 0) }
     }

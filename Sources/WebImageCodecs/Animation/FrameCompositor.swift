@@ -9,7 +9,7 @@ struct FrameCompositor {
     /// The frame that the canvas shows; nil when the canvas holds nothing usable.
     private(set) var current: Int?
     private var shelf: KeyframeCache<AnimationCanvas>
-    /// The frame that is being drawn from elsewhere, and the remaining frames on the way at which to cache a keyframe.
+    /// The requested frame, and the remaining frames before it at which to cache a keyframe.
     private var way: (target: Int, marks: [Int])?
     /// A Boolean value that indicates whether the last step was one frame back.
     private var wentBack = false
@@ -44,8 +44,8 @@ struct FrameCompositor {
         if let current, current >= beginning, current <= index, onShelf.map({ $0.index <= current }) ?? true {
             return goOn(from: current, to: index)
         }
-        // A player that steps back frame by frame does not return here, so its canvas is not parked; unless another player has
-        // parked one on the way.
+        // A player that steps back frame by frame does not return to this frame, so its canvas is not parked, unless the nearest
+        // cached canvas was parked, too, by another player.
         let isBack = current == index + 1
         let goesBack = isBack && wentBack && onShelf?.isMark ?? true
         wentBack = isBack
@@ -67,12 +67,12 @@ struct FrameCompositor {
         shelf.park(copy, at: place)
     }
 
-    /// Starts the way to a frame, from which the caller may step back later. The way to the next frame has no place for a keyframe.
+    /// Plans the keyframes between two frames, for a caller that may step back later. Drawing the next frame needs none.
     private mutating func beginWay(from place: Int, to index: Int) {
         way = (index, index - place > 1 || current == nil ? shelf.beginWay(from: place, to: index) : [])
     }
 
-    /// Draws one more frame on the way to the one for which ``head(for:)`` was called.
+    /// Draws one more frame on the way to the one for which ``head(for:in:)`` was called.
     ///
     /// - Returns: whether the canvas now shows that frame.
     /// - Throws: the errors of `decode`, with the canvas unchanged; ``WebImageError/Code/outOfMemory``.
@@ -121,7 +121,7 @@ struct FrameCompositor {
     /// Leaves the current canvas.
     ///
     /// - Parameter parks: whether to cache the canvas.
-    /// - Returns: the canvas if it is of no more use.
+    /// - Returns: the canvas if it was not cached, so that its memory can be reused; nil if it was, or if there is none.
     private mutating func leave(parks: Bool) -> AnimationCanvas? {
         defer { (canvas, current) = (nil, nil) }
         guard let canvas, let current, parks, shelf.capacity > 0 else { return canvas }

@@ -56,7 +56,7 @@ final class RowSink {
         cpixels_premultiply_rgba_to_bgra(row, row, count)
     }
 
-    /// Writes the next row of the result, from the top; `row` has been normalised.
+    /// Writes the next row of the result, from the top; ``normalize(_:count:)`` has been called for `input`.
     func put(_ input: UnsafePointer<UInt8>) {
         guard let block else {
             convert(input, to: placement.address(of: row))

@@ -14,7 +14,8 @@ final class IncrementalPNG: IncrementalImage {
     private(set) var properties: ImageProperties?
     private var plan: DecodePlan?
     private var work: Work?
-    /// A Boolean value that indicates whether the pixels were reached. Without ``work``, their rows cannot be decoded as they arrive.
+    /// A Boolean value that indicates whether ``begin(_:)`` was called, at the first pixels. If ``work`` is still nil then, rows cannot be decoded as
+    /// they arrive.
     private var hasTriedRows = false
     /// All bytes so far, for frames that are requested later; empty until they are needed.
     private var data = Data()
@@ -103,14 +104,14 @@ final class IncrementalPNG: IncrementalImage {
         return properties
     }
 
-    /// Updates the plan, to which all frames of an animation contribute.
+    /// Updates the plan. A byte limit applies to all frames together, so the plan depends on their number.
     private func updatePlan(isFinished: Bool) throws(WebImageError) {
         guard let properties else { return }
         guard !isFinished else {
             plan = try DecodePlan.make(for: properties, options: options)
             return
         }
-        // An orientation may follow at the end, and with it swapped sides to fit into a box.
+        // An orientation after the pixels may swap the sides that must fit into a box, and further frames change the size under a byte limit.
         let isSettled = !options.isThumbnail && options.scaleDownLimitBytes == 0
         plan = try DecodePlan.early(for: properties, options: options, isSettled: isSettled)
     }

@@ -62,7 +62,7 @@ package struct PNGHeader: Sendable {
         readChunks(reader)
         guard isWhole, !hasEnded else { return }
         hasEnded = true
-        // The rest of the file is shorter than the chunk that it begins with, which matters if that has pixels.
+        // The file ends within a chunk. That matters only if the chunk has pixels.
         let rest = reader.bigEndian32(offset + 4)
         let isPixels = rest == nil || rest == fourCC("IDAT") || rest == fourCC("fdAT")
         animation.finish(isTruncated: offset < reader.count && isPixels)

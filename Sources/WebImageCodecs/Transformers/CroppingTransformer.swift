@@ -34,7 +34,8 @@ extension Image {
     ///
     /// - Parameter rect: the rectangle in points of the upright image, from its top left corner. Partly covered pixels are included, and the part of
     ///   the rectangle outside the image is ignored.
-    /// - Throws: ``WebImageError/Code/transformFailed`` for an empty rectangle and for one wholly outside the image.
+    /// - Throws: ``WebImageError/Code/transformFailed`` for a rectangle that is empty, not finite, or wholly outside the image,
+    ///   ``WebImageError/Code/outOfMemory``.
     public func cropped(to rect: ImageRect) throws(WebImageError) -> Image {
         guard rect.isUsable else {
             throw .untransformable(

@@ -13,7 +13,8 @@ final class IncrementalWebP: IncrementalImage {
     /// The contents of the beginning of the file.
     private var container: WebPContainer?
     private var work: Work?
-    /// A Boolean value that indicates whether the first image was reached. Without ``work``, its rows cannot be decoded as they arrive.
+    /// A Boolean value that indicates whether the first image was searched for and decoding its rows was tried. If ``work`` is still nil then, they
+    /// cannot be decoded as they arrive.
     private var hasTriedRows = false
     /// All bytes so far, for frames that are requested later; empty until they are needed.
     private var data = Data()
@@ -27,8 +28,9 @@ final class IncrementalWebP: IncrementalImage {
         let size: (width: Int, height: Int)
         let buffer: RowBuffer
         let decoder: IncrementalWebPDecoder
-        /// The minimum number of new bytes for a call of the decoder, and the number it was given so far.
+        /// The minimum number of new bytes for a call of the decoder.
         let step: Int
+        /// The offset in the file up to which the decoder was given bytes; 0 before the first call.
         var given = 0
     }
 
@@ -86,7 +88,7 @@ final class IncrementalWebP: IncrementalImage {
         if let early = try DecodePlan.early(for: properties, options: options, isSettled: false) { plan = early }
     }
 
-    /// - Returns: nil when the rows cannot be decoded as they arrive.
+    /// Starts decoding the rows of the first image; nil when they cannot be decoded as they arrive.
     private func begin(_ data: Data) throws(WebImageError) -> Work? {
         guard let container = try beginning(of: data), let end = finder.end,
             finder.start == container.first.bytes.lowerBound
@@ -155,7 +157,8 @@ final class IncrementalWebP: IncrementalImage {
         return WebPCoder.decoderSize(for: plan, of: properties, isAnimated: isAnimated, options: options)
     }
 
-    /// Returns the bytes for a call. The lossless decoder goes back by up to eight rows when the bytes end, and before the first row to the start.
+    /// Returns the minimum number of new bytes for a call of the decoder. When the lossless decoder runs out of bytes, it repeats up to eight rows;
+    /// before the first row, it starts again.
     private static func step(_ frame: WebPContainer.Frame, byteCount: Int) -> Int {
         frame.isLossless ? max(byteCount / max(frame.height, 1) * 32, byteCount / 32, 4096) : 1
     }
@@ -169,7 +172,7 @@ final class IncrementalWebP: IncrementalImage {
         var size = (width: buffer.width, height: buffer.height)
         if !isWhole {
             buffer.clear()
-            // The demuxer has checked that the frame lies on the canvas.
+            // The frame lies on the canvas: the demuxer has checked it, or the initializer that reads an incomplete frame.
             base += frame.y * buffer.bytesPerRow + frame.x * 4
             size = (frame.width, frame.height)
         }
@@ -206,7 +209,7 @@ final class IncrementalWebP: IncrementalImage {
         return bytes.count - start >= needed
     }
 
-    /// Compares the contents of the complete file with those of its beginning.
+    /// Checks that the complete file has the contents that its beginning had. Returns false if it must be decoded again as a whole.
     private func finish(_ data: Data) throws(WebImageError) -> Bool {
         let container = try WebPCoder.container(of: data, limits: options.limits)
         let properties = WebPCoder.properties(container, options.limits)

@@ -15,7 +15,7 @@ struct IncrementalWebPFrames {
     /// - Parameter frameLimit: the maximum number of frames to read.
     init(frameLimit: Int) { self.frameLimit = max(frameLimit, 1) }
 
-    /// The number of complete frames. If there are more frames than may be read, the count only indicates that there are too many.
+    /// The number of complete frames; one more than the limit if the file has more frames than may be read.
     var count: Int { complete.count + (isCut ? 1 : 0) }
 
     /// Continues with newly received data.

@@ -17,9 +17,9 @@ struct WebPFrameFinder {
     private(set) var start: Int?
     /// The offset of the first frame's header in an animation.
     private var frameHead: Int?
-    /// The offset of the content of its chunk if it is lossy.
+    /// The offset of the content of the image's `VP8 ` chunk; nil if the image is lossless.
     private(set) var lossyStart: Int?
-    /// The offset of its end according to its chunk; nil before ``isFound``.
+    /// The offset of the image's end, as its chunk states; nil before ``isFound``.
     private(set) var end: Int?
     /// A Boolean value that indicates whether no image will be found.
     private(set) var isLost = false

@@ -140,8 +140,8 @@ final class WebPRowReader: ScanlineSource {
         guard status == VP8_STATUS_OK else { throw Self.error(status, pixelCount: width * height) }
     }
 
-    /// Returns the error of a status of libwebp. Newer versions, such as 1.6, also report a lack of memory for damaged alpha. It is
-    /// only treated as one if memory for the pixels cannot be allocated.
+    /// Returns the error of a status of libwebp. Newer versions, such as 1.6, also return `VP8_STATUS_OUT_OF_MEMORY` for damaged alpha,
+    /// so it counts as a lack of memory only if memory for the pixels cannot be allocated.
     static func error(_ status: VP8StatusCode, pixelCount: Int) -> WebImageError {
         switch status {
         case VP8_STATUS_OUT_OF_MEMORY where (try? PixelStorage.allocate(byteCount: 4 * pixelCount)) == nil:

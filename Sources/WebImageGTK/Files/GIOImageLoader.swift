@@ -2,8 +2,8 @@ import CWebImageGTK4
 public import FoundationEssentials
 public import WebImage
 
-/// Loads images from all places that GIO reads: resources that are compiled into the program (`resource:`), and with GVfs, which desktops install,
-/// network shares, phones and cameras, and the trash (`smb:`, `sftp:`, `mtp:`, `gphoto2:`, `trash:`, …).
+/// Loads images from all URLs that GIO reads: resources compiled into the program (`resource:`) and, if GVfs is installed (as on most desktops),
+/// network shares, phones, cameras and the trash (`smb:`, `sftp:`, `mtp:`, `gphoto2:`, `trash:`, …).
 ///
 /// Add it to the loaders of your managers, once:
 ///
@@ -11,9 +11,9 @@ public import WebImage
 /// ImageLoadersManager.shared.add(GIOImageLoader.shared)
 /// ```
 ///
-/// A place must be mounted, as it is once a user has opened it in a file manager: the loader asks for no password. `http:`, `https:`, `file:` and
-/// `data:` URLs are left to the other loaders. Managers with a source policy never use it. A load has no time limit: cancel it if a place does not
-/// answer.
+/// A location must already be mounted, for example by opening it in a file manager: the loader never asks for a password. `http:`, `https:`, `file:`
+/// and `data:` URLs are left to the other loaders. Managers with a source policy never use it. A load has no time limit: cancel it if a device or
+/// server does not answer.
 public final class GIOImageLoader: ImageLoading {
     /// A loader with the default limit.
     public static let shared = GIOImageLoader()
@@ -26,14 +26,15 @@ public final class GIOImageLoader: ImageLoading {
 
     /// Creates a loader.
     ///
-    /// - Parameter maximumFileByteCount: The maximum number of bytes of a file, 256 MiB by default. A bigger one fails with
-    ///   ``WebImage/WebImageError/Code/limitExceeded``, named `maximumFileByteCount`.
+    /// - Parameter maximumFileByteCount: The maximum number of bytes of a file, 256 MiB by default; negative values count as 0. A larger file fails
+    ///   with ``WebImage/WebImageError/Code/limitExceeded``, whose limit has the name `maximumFileByteCount`.
     public init(maximumFileByteCount: Int = 256 << 20) { self.maximumFileByteCount = max(maximumFileByteCount, 0) }
 
     /// Returns whether GIO reads URLs of this scheme, and no other loader of the library does.
     public func canLoad(_ url: URL, options: WebImageOptions) -> Bool { Self.reads(scheme: url.scheme ?? "") }
 
-    /// Reads the file. Progress is reported on a reading thread every 256 KiB; the completion is called there too, or on the thread that cancels.
+    /// Reads the file. Progress is reported on a reading thread after each read of at most 256 KiB; the completion is called there too, or on the
+    /// thread that cancels.
     ///
     /// A cancel ends a read that waits for a slow device. Errors are ``WebImage/WebImageError/Code/fileNotFound``,
     /// ``WebImage/WebImageError/Code/fileAccessFailed`` with GIO's message, ``WebImage/WebImageError/Code/limitExceeded``,

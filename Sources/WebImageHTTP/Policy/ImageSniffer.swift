@@ -16,9 +16,9 @@ package struct ImageSniffer: Sendable {
 
     /// The maximum length of a signature, except those of SVG and PDF.
     static let signatureLength = 32
-    /// The number of bytes of a document within which its root element must begin, and the number of bytes of an ISO brand list to
-    /// wait for.
+    /// The number of bytes of a document within which its root element must begin.
     static let textLength = 64 << 10
+    /// The maximum number of bytes of an ISO `ftyp` box, which has the brand list, to wait for.
     private static let brandLength = 1040
 
     /// Returns the verdict on a body.

@@ -20,9 +20,9 @@ public struct WebImageEvents: AsyncSequence, Sendable {
 
         init(events: WebImageEvents) { self.events = events }
 
-        /// Returns the next event; nil after the last result.
+        /// Returns the next event; nil after the last result, and after an error was thrown.
         ///
-        /// - Throws: ``WebImageError``, once; also if a cached image was delivered and could not be refreshed.
+        /// - Throws: ``WebImageError``, also after a cached image was delivered that could not be refreshed.
         public mutating func next() async throws -> WebImageEvent? {
             let load = load ?? events.start()
             self.load = load
@@ -65,8 +65,8 @@ public struct WebImageEvents: AsyncSequence, Sendable {
     }
 }
 
-/// Buffers events until they are read. Of consecutive progress events it keeps only the latest, which bounds its size however
-/// slow the reader is. All results are kept.
+/// Buffers events until they are read. Of consecutive progress events it keeps only the latest, so there is at most one
+/// between two results, however slow the reader is. All results are kept.
 final class EventFeed: Sendable {
     typealias Next = Result<WebImageEvent?, WebImageError>
 

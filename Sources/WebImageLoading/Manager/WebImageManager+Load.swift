@@ -190,8 +190,8 @@ extension WebImageManager {
         }
     }
 
-    /// Loads an image and returns its events: progress, then the result. With ``WebImageOptions/refreshCached``, the cached image
-    /// comes before.
+    /// Loads an image and returns its events: progress, then the result. Earlier results are the cached image with
+    /// ``WebImageOptions/refreshCached``, and previews with ``WebImageOptions/progressiveLoad``.
     ///
     /// The load starts with the first call of the iterator's `next()`. It is cancelled with the iterating task, or when the
     /// iterator is released. A reader slower than the network sees only the latest progress; results are never lost.

@@ -22,8 +22,8 @@ package struct KeyParts {
     }
 
     /// The path extension as written, without the dot: the text after the last dot of the last component. Empty if the component
-    /// starts or ends with that dot, and if the text is not an extension: if it has a space ("Mr. Smith"), or a percent-encoding
-    /// that is not valid UTF-8.
+    /// starts or ends with that dot, or starts with "..", and if the text is not an extension: if it has a space ("Mr. Smith"), or a
+    /// percent-encoding that is not valid UTF-8.
     package var encodedExtension: Substring {
         let bytes = path.utf8
         var component = bytes[...]

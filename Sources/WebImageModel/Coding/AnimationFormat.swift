@@ -1,12 +1,13 @@
 extension AnimatedImageEncoder {
-    /// Returns the format for an animation whose own format is unknown or cannot be written: one that loses nothing.
+    /// Returns the format for an animation whose own format is unknown or cannot be written: a lossless one if this coder writes one.
     ///
-    /// GIF if it holds every frame exactly: at most 256 colours per frame, no translucent pixels, durations of whole hundredths of a second. Otherwise
-    /// APNG, which holds all colours, alpha and durations; if this coder does not write animated PNG, WebP, or else GIF with fewer colours.
+    /// GIF if it holds every frame exactly: at most 256 colours per frame, no translucent pixels, durations of whole hundredths of a second. Else
+    /// APNG, which holds all colours, alpha and durations. For a coder that does not write APNG, WebP, or else GIF with fewer colours.
     ///
-    /// With ``ImageEncodeOptions/maxFileSize`` something may have to be lost: WebP, whose quality can be lowered, or else GIF.
+    /// With ``ImageEncodeOptions/maxFileSize`` a lossy format is preferred: WebP, whose quality can be lowered, then GIF, then APNG. PNG if the coder
+    /// writes no animations.
     ///
-    /// Cost: the frames are decoded up to the first one that GIF cannot hold, usually the first one of all.
+    /// Cost: frames are decoded up to the first one that GIF cannot hold, usually frame 0.
     package func format(of animation: any AnimatedImageProvider, options: ImageEncodeOptions) -> ImageFormat {
         let isLimited = options.maxFileSize > 0
         if !isLimited, canEncodeAnimation(to: .gif), GIFSuitability.isExact(animation, options) { return .gif }

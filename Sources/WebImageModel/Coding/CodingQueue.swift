@@ -14,8 +14,8 @@ package enum CodingQueue {
     /// after it or after the one that is shown, low for others.
     package static let frames = WorkQueue(name: "webimage.frames", width: processorCount)
 
-    /// Returns the queue that a coder's work runs on: that of the threads that wait for its workers if it has any, so that it does
-    /// not occupy the threads of `queue`; else `queue`.
+    /// Returns the queue for a coder's work. An out-of-process coder has a separate queue, whose threads wait for its workers, so that
+    /// waiting does not occupy the threads of `queue`. All other work runs on `queue`.
     package static func queue(of coder: any ImageCoder, for data: Data, else queue: WorkQueue = shared) -> WorkQueue {
         (coder as? any OutOfProcessCoder)?.queue(for: data) ?? queue
     }
@@ -28,9 +28,9 @@ package enum CodingQueue {
     /// The number of processors that this process may use, at least 1.
     package static let processorCount = max(Int(webimage_processor_count()), 1)
 
-    /// Returns the maximum number of threads that decode an image of that size, if processors are idle; estimates of memory count
-    /// them. A small image is decoded before another thread has started. A huge one would delay all others, as they wait for the
-    /// reserved places.
+    /// Returns the maximum number of threads that decode one image of that size when processors are idle: 1 for small images, which
+    /// gain nothing from more threads, and for huge ones, which would make other jobs wait long for the reserved places. Estimates of
+    /// memory assume the maximum.
     package static func mostThreads(forPixelCount pixelCount: Int) -> Int {
         (1 << 19...1 << 26).contains(pixelCount) ? min(shared.width, 8) : 1
     }

@@ -5,11 +5,11 @@ extension DecodePlan {
     /// The longest side that cairo draws.
     private static let longestDrawnSide = 32_767
 
-    /// Decides the size of a drawing: with a thumbnail size that size, also when it is larger than the drawing. The limits apply to
-    /// the drawn size, not to the one that the document states.
+    /// Decides the size at which a vector image or a page is drawn: the thumbnail size if there is one, even if it is larger than the
+    /// document's size. The limits apply to the drawn size, not to the one that the document states.
     ///
     /// - Parameters:
-    ///   - width: the width that the document states, in the units of its pixels.
+    ///   - width: the width that the document states, in pixels, not rounded.
     ///   - properties: the properties of the document, with its size in whole pixels.
     /// - Throws: ``WebImageError/Code/limitExceeded``.
     package static func drawing(

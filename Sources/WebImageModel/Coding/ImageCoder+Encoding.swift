@@ -1,7 +1,9 @@
 package import FoundationEssentials
 
 extension Image {
-    /// Returns the format in which a coder can encode the image without losing more than a little quality.
+    /// Returns the format in which to store the image: its own if the coder writes it, it is compressed and it can hold the image;
+    /// otherwise PNG for an image with alpha and for a PDF page, and JPEG for others. For an animation that its own format cannot hold,
+    /// see ``AnimatedImageEncoder/format(of:options:)``.
     package func encodingFormat(of coder: any ImageCoder, options: ImageEncodeOptions) -> ImageFormat {
         if let animation, !options.encodeFirstFrameOnly {
             if coder.writesAnimations(as: format) { return format }

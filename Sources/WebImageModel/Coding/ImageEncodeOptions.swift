@@ -6,7 +6,7 @@ public struct ImageEncodeOptions: Sendable, Hashable {
     /// The box, in pixels, that the encoded image must fit into; nil for the image's size. Never enlarges it.
     public var maxPixelSize: ImageSize?
     /// The colour that transparent pixels are blended onto, in formats without alpha; its own alpha is ignored. White if nil.
-    /// Formats with alpha (PNG, WebP, AVIF, HEIC, JPEG XL, TIFF) keep it and ignore this.
+    /// Formats with alpha (PNG, WebP, BMP, AVIF, HEIC, JPEG XL, TIFF) keep it and ignore this.
     ///
     /// In GIF a pixel is either transparent or not: one that is at least half opaque is blended onto this colour (or keeps its own
     /// if nil), any other becomes transparent.

@@ -17,7 +17,8 @@ public struct ImageLoadRequest: Sendable {
     /// The hooks and retry policy of the load; nil if it has none. From a manager it contains nothing else of the load's context,
     /// because loads that differ in the rest share the download.
     public var context: WebImageContext?
-    /// The receiver of partial data for previews; nil if no previews can be wanted.
+    /// The receiver of partial data for previews; nil if the request cannot have previews. Whether they are wanted now:
+    /// ``PartialImageData/isWanted``.
     public var partialData: PartialImageData?
     /// The receiver of events from the library's downloader; nil if the load is not observed.
     package var trace: (any LoadEventSink)?
@@ -108,14 +109,14 @@ public protocol ImageLoaderOperation: WebImageOperation {
 
 /// A loader of encoded images for URLs; ``WebImageDownloader`` is the library's implementation.
 public protocol ImageLoading: AnyObject, Sendable {
-    /// Returns whether this loader supports URLs like this one.
+    /// Returns whether this loader supports URLs like this one. Called on any thread.
     func canLoad(_ url: URL, options: WebImageOptions) -> Bool
 
     /// Returns whether this loader supports the request, for loaders that check more than the URL; called before each load. The
     /// default implementation calls ``canLoad(_:options:)``.
     func canLoad(_ request: ImageLoadRequest) -> Bool
 
-    /// Starts a load.
+    /// Starts a load. Called on any thread.
     ///
     /// - Parameters:
     ///   - request: what to load, and how.
@@ -133,7 +134,7 @@ public protocol ImageLoading: AnyObject, Sendable {
     func requestHeaders(for request: ImageLoadRequest) -> HTTPHeaders
 
     /// Returns whether a URL that failed with `error` should not be tried again until requested with
-    /// ``WebImageOptions/retryFailed``.
+    /// ``WebImageOptions/retryFailed``. Called on any thread.
     func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool
 }
 
