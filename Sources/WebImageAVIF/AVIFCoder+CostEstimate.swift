@@ -31,9 +31,11 @@ extension AVIFCoder {
             hasTransform: rows.colorProfile != nil,
             hasAlpha: properties.hasAlpha,
             plan: plan,
-            options: options
+            options: options,
+            isRandomAccess: rows.isRandomAccess
         )
-        let band = 68 * (rows.width + 4) * (rows.layout == .rgbaFloat ? 8 : 4)
+        let threads = CodingQueue.mostThreads(forPixelCount: rows.width * rows.height)
+        let band = threads * 68 * (rows.width + 4) * (rows.layout == .rgbaFloat ? 8 : 4)
         let frames = properties.frameCount * 300
         return DecodeMemoryNeed(assembly, decoder: file.memoryNeed + band + frames)
     }

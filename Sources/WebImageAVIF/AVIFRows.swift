@@ -41,6 +41,15 @@ final class AVIFRows: ScanlineSource {
         colorProfile = file.colorProfile ?? (layout == .rgbaFloat ? nil : file.color.makeProfile())
     }
 
+    private init(_ other: AVIFRows, from row: Int) {
+        (file, width, height, layout) = (other.file, other.width, other.height, other.layout)
+        (colorProfile, color, nextRow) = (other.colorProfile, other.color, row)
+    }
+
+    /// True, as converting only reads the planes.
+    var isRandomAccess: Bool { true }
+    func source(from row: Int) -> any ScanlineSource { AVIFRows(self, from: row) }
+
     /// The number of bytes of a pixel as converted by libavif.
     private var bytesPerPixel: Int { layout == .rgbaFloat ? 8 : 4 }
 
@@ -86,7 +95,9 @@ final class AVIFRows: ScanlineSource {
     }
 
     private func fillBand() throws(WebImageError) {
-        let rows = nextRow..<min(nextRow + Self.mostBandRows, height)
+        // From the same row on, whichever row is read first.
+        let start = nextRow / Self.mostBandRows * Self.mostBandRows
+        let rows = start..<min(start + Self.mostBandRows, height)
         let area = area(of: rows)
         // The first band has the fewest rows around it: the others also have some above.
         let most = Int(area.width) * (Self.mostBandRows + 2 * Self.margin) * bytesPerPixel

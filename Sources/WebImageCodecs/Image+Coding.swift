@@ -30,7 +30,7 @@ extension Image {
     ) async throws(WebImageError) -> Data {
         try await CodingQueue.queue(of: animation).run { () throws(WebImageError) in
             let target = format == .undefined ? self.encodingFormat(of: coder, options: options) : format
-            return try coder.encodeMoving(self, to: target, options: options)
+            return try coder.encodeImageOrAnimation(self, to: target, options: options)
         }
     }
 }

@@ -50,9 +50,19 @@ package protocol ScanlineSource: AnyObject {
     /// - Throws: ``WebImageError/Code/badImageData`` when the data is damaged or ends too early,
     ///   ``WebImageError/Code/limitExceeded``.
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError)
+
+    /// A Boolean value that indicates whether rows can be read from any row on, by several threads at the same time. The default is false.
+    var isRandomAccess: Bool { get }
+
+    /// Returns a source of the same rows whose next row is `row`, for one thread. Only called if ``isRandomAccess``.
+    ///
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    func source(from row: Int) throws(WebImageError) -> any ScanlineSource
 }
 
 extension ScanlineSource {
     package var extent: (width: Double, height: Double) { (Double(width), Double(height)) }
     package var color: SourceColor? { nil }
+    package var isRandomAccess: Bool { false }
+    package func source(from row: Int) throws(WebImageError) -> any ScanlineSource { self }
 }

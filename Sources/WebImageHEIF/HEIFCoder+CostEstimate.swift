@@ -27,7 +27,8 @@ extension HEIFCoder {
                 hasTransform: file.colorProfile != nil || !isHighBitDepth && file.color.makeProfile() != nil,
                 hasAlpha: properties.hasAlpha,
                 plan: plan,
-                options: options
+                options: options,
+                isRandomAccess: true
             )
             // The codec's memory is released before rows are read.
             let reading = DecodeMemoryNeed(assembly, decoder: file.planeByteCount + (1 << 20))

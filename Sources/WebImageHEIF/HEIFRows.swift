@@ -17,7 +17,7 @@ final class HEIFRows: ScanlineSource {
     let colorProfile: Data?
     let color: SourceColor?
 
-    private let image: OpaquePointer
+    private let image: DecodedImage
     /// The planes of red, green, blue, and alpha if there is any.
     private let planes: [Plane]
     /// The largest sample value.
@@ -26,6 +26,7 @@ final class HEIFRows: ScanlineSource {
     private let isPremultiplied: Bool
     /// A row of decoded samples, if they are converted.
     private let interleaved: ScratchBuffer?
+    private let interleavedByteCount: Int
     private var nextRow = 0
 
     /// Decodes the image.
@@ -53,16 +54,35 @@ final class HEIFRows: ScanlineSource {
             let bits = planes[0].bits
             most = bits > 8 ? UInt32(1) << UInt32(min(bits, 16)) - 1 : 255
             let isConverted = bits > 8 || layout == .rgbaFloat
-            let sampleCount = width * planes.count
-            interleaved = try isConverted ? ScratchBuffer(byteCount: sampleCount * (bits > 8 ? 2 : 1)) : nil
+            interleavedByteCount = isConverted ? width * planes.count * (bits > 8 ? 2 : 1) : 0
+            interleaved = try isConverted ? ScratchBuffer(byteCount: interleavedByteCount) : nil
         } catch {
             heif_image_release(image)
             throw error
         }
-        self.image = image
+        self.image = DecodedImage(image)
     }
 
-    deinit { heif_image_release(image) }
+    private init(_ other: HEIFRows, from row: Int) throws(WebImageError) {
+        (width, height, layout) = (other.width, other.height, other.layout)
+        (colorProfile, color, image, planes) = (other.colorProfile, other.color, other.image, other.planes)
+        (most, hasAlpha, isPremultiplied) = (other.most, other.hasAlpha, other.isPremultiplied)
+        interleavedByteCount = other.interleavedByteCount
+        interleaved = try other.interleaved == nil ? nil : ScratchBuffer(byteCount: interleavedByteCount)
+        nextRow = row
+    }
+
+    var isRandomAccess: Bool { true }
+    func source(from row: Int) throws(WebImageError) -> any ScanlineSource { try HEIFRows(self, from: row) }
+
+    /// Owns an image, whose planes several sources may read.
+    private final class DecodedImage {
+        private let image: OpaquePointer
+
+        init(_ image: OpaquePointer) { self.image = image }
+
+        deinit { heif_image_release(image) }
+    }
 
     /// - Throws: ``WebImageError/Code/badImageData`` if the planes differ from the boxes, for which the decode was planned.
     private static func planes(

@@ -46,7 +46,7 @@ package final class SharedBuffers: @unchecked Sendable {
     private let preparing = WorkQueue(
         name: "prepare",
         width: 1,
-        threads: WorkThreads(source: .system, relief: WorkThreads.shared.relief, delay: DelaySource { _, _ in {} })
+        threads: WorkThreads(source: .system, fallback: WorkThreads.shared.fallback, delay: DelaySource { _, _ in {} })
     )
 
     init(announce: @escaping @Sendable (_ descriptor: Int32, _ byteCount: Int) -> Void = { _, _ in }) {

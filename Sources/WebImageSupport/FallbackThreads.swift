@@ -4,18 +4,18 @@ import Glibc
 /// The source of threads for work queues; tests replace it to simulate failures.
 package struct WorkThreads: Sendable {
     package var source: ThreadSource
-    package var relief: FallbackThreads
+    package var fallback: FallbackThreads
     /// The timer for retries of starting a thread.
     package var delay: DelaySource
 
-    package init(source: ThreadSource, relief: FallbackThreads, delay: DelaySource) {
-        (self.source, self.relief, self.delay) = (source, relief, delay)
+    package init(source: ThreadSource, fallback: FallbackThreads, delay: DelaySource) {
+        (self.source, self.fallback, self.delay) = (source, fallback, delay)
     }
 
     package static let retryNanoseconds: UInt64 = 100_000_000
 
     /// The threads of this process.
-    package static let shared = WorkThreads(source: .system, relief: FallbackThreads(.system), delay: .system)
+    package static let shared = WorkThreads(source: .system, fallback: FallbackThreads(.system), delay: .system)
 }
 
 /// Starts threads.
@@ -69,7 +69,7 @@ package final class FallbackThreads: Sendable {
     }
 
     private func work() {
-        webimage_name_thread("webimage-relief")
+        webimage_name_thread("webimage-fallback")
         while true {
             let queue = state.wait { $0.stranded.isEmpty ? nil : $0.stranded.removeFirst() }
             if queue.doOneJob() { state.withLock { $0.add(queue) } }

@@ -43,13 +43,49 @@ package final class WorkQueue: Sendable {
     /// - Parameters:
     ///   - count: The maximum number of places to reserve.
     ///   - body: Receives the number of reserved places; 0 if jobs are waiting or no place is idle.
-    package func withIdlePlaces<Value, Failure: Error>(
+    package func withReservedPlaces<Value, Failure: Error>(
         upTo count: Int,
         _ body: (_ count: Int) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        let count = core.lend(upTo: count)
-        defer { core.takeBack(count) }
+        let count = core.reserve(upTo: count)
+        defer { core.release(count) }
         return try body(count)
+    }
+
+    /// The number of places that are neither used nor reserved; 0 if jobs wait. A caller that is not a job of the queue counts as one
+    /// only while no job runs.
+    package var idlePlaceCount: Int { core.withState { $0.idlePlaceCount } }
+
+    /// Runs the parts of a computation on this thread and on idle threads of the queue, and returns when all have run.
+    ///
+    /// - Parameters:
+    ///   - count: The number of parts.
+    ///   - body: Is called once for each index below `count`, by several threads at the same time.
+    package func perform(parts count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void) {
+        let work = Lock<(next: Int, body: (@Sendable (Int) -> Void)?)>((0, body))
+        let performParts: @Sendable () -> Void = {
+            while true {
+                let (index, body) = work.withLock { work in
+                    defer { work.next += 1 }
+                    return (work.next, work.body)
+                }
+                guard index < count, let body else { return }
+                body(index)
+            }
+        }
+        let helpers = (0..<min(idlePlaceCount, max(count - 1, 0))).map { _ in
+            let end = Latch()
+            let item = submit(priority: .high) {
+                performParts()
+                end.open()
+            }
+            return (item, end)
+        }
+        performParts()
+        // A thread that has not begun by now is not waited for.
+        for (item, end) in helpers where !item.takeOut() { end.wait() }
+        // Jobs are released after they have ended, and `body` may own images.
+        work.withLock { $0.body = nil }
     }
 
     /// Runs `body` on one of the threads, later.
@@ -102,11 +138,13 @@ final class WorkQueueCore: Sendable {
         var idle = 0
         /// The number of jobs that run.
         var running = 0
-        /// The number of places reserved by ``WorkQueue/withIdlePlaces(upTo:_:)``.
-        var lent = 0
+        /// The number of places reserved by ``WorkQueue/withReservedPlaces(upTo:_:)``.
+        var reserved = 0
         var stopped = false
         /// Indicates whether a retry of starting a thread is scheduled.
         var isRetried = false
+
+        var idlePlaceCount: Int { jobs.count > 0 ? 0 : max(width - reserved - max(running, 1), 0) }
     }
 
     private let name: String
@@ -165,19 +203,18 @@ final class WorkQueueCore: Sendable {
         for _ in 0..<missing { startThread() }
     }
 
-    func lend(upTo count: Int) -> Int {
+    func reserve(upTo count: Int) -> Int {
         withState { state in
-            guard state.jobs.count == 0 else { return 0 }
-            let lent = max(min(count, state.width - state.lent - max(state.running, 1)), 0)
-            state.lent += lent
-            return lent
+            let reserved = max(min(count, state.idlePlaceCount), 0)
+            state.reserved += reserved
+            return reserved
         }
     }
 
-    func takeBack(_ count: Int) {
+    func release(_ count: Int) {
         guard count > 0 else { return }
         withState { state in
-            state.lent -= count
+            state.reserved -= count
             self.state.broadcast()
         }
     }
@@ -191,14 +228,14 @@ final class WorkQueueCore: Sendable {
 
     /// Starts a thread that has already been counted.
     private func startThread() {
-        threads.relief.prepare()
+        threads.fallback.prepare()
         if threads.source.start({ self.work() }) { return }
         let isStranded = withState { state -> Bool in
             state.threads -= 1
             return state.threads == 0 && state.jobs.count > 0
         }
         // Otherwise the jobs run on the existing threads.
-        if isStranded, !threads.relief.take(self) { retryLater() }
+        if isStranded, !threads.fallback.take(self) { retryLater() }
     }
 
     /// Schedules a retry when even the fallback thread is not available: a thread is requested with the next job, and after a
@@ -264,7 +301,7 @@ final class WorkQueueCore: Sendable {
             isIdle = false
             if hasRun { state.running -= 1 }
             hasRun = false
-            let hasPlace = state.threads <= state.width && state.running + state.lent < state.width
+            let hasPlace = state.threads <= state.width && state.running + state.reserved < state.width
             if hasPlace, let job = state.jobs.popFirst() {
                 state.running += 1
                 return job

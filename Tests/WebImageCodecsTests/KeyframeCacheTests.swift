@@ -5,60 +5,60 @@ import Testing
 
 @Suite(.tags(.addressSanitizer)) struct KeyframeCacheTests {
     @Test func `The nearest canvas is found, not after the frame nor before the point where drawing can begin`() {
-        var shelf = KeyframeCache<Int>(capacity: 8)
-        func take(_ index: Int) -> Int? { shelf.take(index) }
-        func look(_ index: Int) -> Int? { shelf.look(index) }
-        #expect(shelf.nearest(to: 5, from: 0) == nil)
-        shelf.park(10, at: 1)
-        shelf.leave(30, at: 3)
-        shelf.park(60, at: 6)
-        #expect(shelf.nearest(to: 5, from: 0).map { $0 == (3, true) } == true)
-        #expect(shelf.nearest(to: 6, from: 0).map { $0 == (6, false) } == true)
-        #expect(shelf.nearest(to: 2, from: 0).map { $0 == (1, false) } == true)
-        #expect(shelf.nearest(to: 2, from: 2) == nil && shelf.nearest(to: 0, from: 0) == nil)
-        #expect(look(3) == 30 && shelf.count == 3)
-        #expect(take(3) == 30 && take(3) == nil && shelf.count == 2)
+        var cache = KeyframeCache<Int>(capacity: 8)
+        func take(_ index: Int) -> Int? { cache.take(index) }
+        func look(_ index: Int) -> Int? { cache.look(index) }
+        #expect(cache.nearest(to: 5, from: 0) == nil)
+        cache.park(10, at: 1)
+        cache.leave(30, at: 3)
+        cache.park(60, at: 6)
+        #expect(cache.nearest(to: 5, from: 0).map { $0 == (3, true) } == true)
+        #expect(cache.nearest(to: 6, from: 0).map { $0 == (6, false) } == true)
+        #expect(cache.nearest(to: 2, from: 0).map { $0 == (1, false) } == true)
+        #expect(cache.nearest(to: 2, from: 2) == nil && cache.nearest(to: 0, from: 0) == nil)
+        #expect(look(3) == 30 && cache.count == 3)
+        #expect(take(3) == 30 && take(3) == nil && cache.count == 2)
     }
 
     @Test func `The most recently parked canvases stay, and keyframes are left in place`() {
-        var shelf = KeyframeCache<Int>(capacity: 4)
-        func take(_ index: Int) -> Int? { shelf.take(index) }
-        shelf.leave(1, at: 100)
-        shelf.leave(1, at: 101)
-        for index in 0..<10 { shelf.park(index, at: index) }
-        #expect(shelf.count == 4)
+        var cache = KeyframeCache<Int>(capacity: 4)
+        func take(_ index: Int) -> Int? { cache.take(index) }
+        cache.leave(1, at: 100)
+        cache.leave(1, at: 101)
+        for index in 0..<10 { cache.park(index, at: index) }
+        #expect(cache.count == 4)
         #expect(take(8) == 8 && take(9) == 9 && take(7) == nil)
         #expect(take(100) == 1 && take(101) == 1)
     }
 
     @Test func `The keyframes that are the least work to draw again are dropped first`() {
-        var shelf = KeyframeCache<Int>(capacity: 6)
-        for index in [10, 90, 50] { shelf.leave(index, at: index) }
-        shelf.leave(55, at: 55)
-        #expect(shelf.count == 3 && shelf.look(55) == nil, "it was only five frames from the one before")
-        shelf.leave(30, at: 30)
-        #expect(shelf.look(10) == nil && shelf.look(30) == 30 && shelf.look(50) == 50 && shelf.look(90) == 90)
+        var cache = KeyframeCache<Int>(capacity: 6)
+        for index in [10, 90, 50] { cache.leave(index, at: index) }
+        cache.leave(55, at: 55)
+        #expect(cache.count == 3 && cache.look(55) == nil, "it was only five frames from the one before")
+        cache.leave(30, at: 30)
+        #expect(cache.look(10) == nil && cache.look(30) == 30 && cache.look(50) == 50 && cache.look(90) == 90)
     }
 
     @Test func `Keyframes long unused by any player are dropped before others`() {
-        var shelf = KeyframeCache<Int>(capacity: 6)
-        for index in [10, 50, 90] { shelf.leave(index, at: index) }
-        var marks = shelf.beginWay(from: 50, to: 55)
+        var cache = KeyframeCache<Int>(capacity: 6)
+        for index in [10, 50, 90] { cache.leave(index, at: index) }
+        var marks = cache.beginWay(from: 50, to: 55)
         #expect(marks.isEmpty, "all are in use, and worth more")
-        marks = shelf.beginWay(from: 50, to: 80)
+        marks = cache.beginWay(from: 50, to: 80)
         #expect(marks == [62, 71] || marks.count > 0 && marks.allSatisfy { $0 > 50 && $0 < 80 })
-        for _ in 0..<40 { marks = shelf.beginWay(from: 50, to: 55) }
+        for _ in 0..<40 { marks = cache.beginWay(from: 50, to: 55) }
         #expect(marks.count == 1, "one place is free")
-        for mark in marks { shelf.leave(mark, at: mark) }
-        #expect(shelf.count == 3 && shelf.look(90) == nil && shelf.look(10) == 10)
+        for mark in marks { cache.leave(mark, at: mark) }
+        #expect(cache.count == 3 && cache.look(90) == nil && cache.look(10) == 10)
     }
 
     @Test func `Nothing is kept without memory for it`() {
-        var shelf = KeyframeCache<Int>(capacity: 0)
-        shelf.park(1, at: 1)
-        shelf.leave(2, at: 2)
-        let way = shelf.beginWay(from: 0, to: 100)
-        #expect(shelf.count == 0 && way.isEmpty)
+        var cache = KeyframeCache<Int>(capacity: 0)
+        cache.park(1, at: 1)
+        cache.leave(2, at: 2)
+        let way = cache.beginWay(from: 0, to: 100)
+        #expect(cache.count == 0 && way.isEmpty)
         #expect(KeyframeCache<Int>.capacity(canvasByteCount: 100, byteCount: 99) == 0)
         #expect(KeyframeCache<Int>.capacity(canvasByteCount: 100, byteCount: 399) == 3)
         #expect(KeyframeCache<Int>.capacity(canvasByteCount: 1, byteCount: 1 << 30) == 16, "never many")

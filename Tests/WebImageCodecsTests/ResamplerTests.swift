@@ -215,4 +215,56 @@ import Testing
             }
         }
     }
+
+    /// Bands of uneven heights, for filters that reduce, enlarge, and work in bytes.
+    @Test(arguments: [ImageDecodeOptions.ScalingQuality.high, .fast], [(40, 30), (7, 88), (77, 60), (200, 120)])
+    func `Bands have the pixels of the whole`(quality: ImageDecodeOptions.ScalingQuality, size: (Int, Int)) throws {
+        let source = try bitmap(Fixtures.pixels("Resample/source.ppm"))
+        let bounds = [0, 1, 17, size.1 - 2, size.1]
+        func rows(_ bands: [Range<Int>]) throws -> [[UInt8]] {
+            let resampler = Resampler(
+                from: (source.width, source.height),
+                to: size,
+                channels: 3,
+                isPremultiplied: false,
+                quality: quality
+            )
+            var result: [[UInt8]] = []
+            for band in bands {
+                var input = resampler.firstRow(of: band)
+                try resampler.run(band: band) { (count, base, bytesPerRow) throws(WebImageError) in
+                    for row in 0..<count {
+                        let bytes = source.mutableRow(input + row).assumingMemoryBound(to: UInt8.self)
+                        (base + row * bytesPerRow).update(from: bytes, count: source.width * 3)
+                    }
+                    input += count
+                } emit: { (row) throws(WebImageError) in
+                    result.append(Array(UnsafeBufferPointer(start: row, count: size.0 * 3)))
+                }
+            }
+            return result
+        }
+        let whole = try rows([0..<size.1])
+        #expect(whole.count == size.1)
+        #expect(try rows(zip(bounds, bounds.dropFirst()).map { $0..<$1 }) == whole)
+    }
+
+    @Test(
+        .enabled(if: CodingQueue.processorCount > 1),
+        arguments: [PixelFormat.rgb8, .bgra8Premultiplied, .rgbaHalfPremultiplied]
+    )
+    func `A large bitmap has the same pixels if idle threads resize bands of it`(format: PixelFormat) throws {
+        let noise = noise(1024 * 600)
+        let large = try Bitmap.make(1024, 600) { x, y in
+            let grain = noise[y * 1024 + x]
+            return [grain, grain &* 3, grain &* 5, UInt8(x % 256)]
+        }.converted(to: format)
+        for (width, height) in [(300, 200), (900, 580), (1200, 700)] {
+            let banded = try Resampler.resize(large, width: width, height: height)
+            let whole = try CodingQueue.shared.withReservedPlaces(upTo: .max) { (_) throws(WebImageError) in
+                try Resampler.resize(large, width: width, height: height)
+            }
+            #expect(banded.pixels == whole.pixels)
+        }
+    }
 }

@@ -34,7 +34,7 @@ struct ThreadedDecodingTests {
         thumbnail.thumbnailPixelSize = ImageSize(width: 300, height: 300)
         for options in [ImageDecodeOptions(), thumbnail] {
             let threaded = try coder.decode(data, options: options)
-            let single = try CodingQueue.shared.withIdlePlaces(upTo: .max) { _ in
+            let single = try CodingQueue.shared.withReservedPlaces(upTo: .max) { _ in
                 try coder.decode(data, options: options)
             }
             #expect(threaded.bitmap.pixels == single.bitmap.pixels)
@@ -44,7 +44,7 @@ struct ThreadedDecodingTests {
     @Test(.enabled(if: CodingQueue.processorCount > 1), arguments: formats)
     func `Other threads do a part of the work`(format: ImageFormat) throws {
         let data = try Self.file(format)
-        let alone = try CodingQueue.shared.withIdlePlaces(upTo: .max) { _ in try ownTime(data) }
+        let alone = try CodingQueue.shared.withReservedPlaces(upTo: .max) { _ in try ownTime(data) }
         // Other tests may use all processors now.
         for _ in 0..<100 where try ownTime(data) < alone * 9 / 10 { return }
         Issue.record("the thread that decodes did all the work")

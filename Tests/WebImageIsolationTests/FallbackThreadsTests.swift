@@ -21,7 +21,7 @@ struct FallbackThreadsTests {
             }
             return isLeft && ThreadSource.system.start(body)
         }
-        return WorkThreads(source: source, relief: FallbackThreads(source), delay: delays.source)
+        return WorkThreads(source: source, fallback: FallbackThreads(source), delay: delays.source)
     }
 
     @Test func `With one thread for the whole process the jobs of all queues are done, in their order`() async {

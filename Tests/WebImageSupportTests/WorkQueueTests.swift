@@ -1,3 +1,4 @@
+import Glibc
 import ModelTestSupport
 import TestSupport
 import Testing
@@ -71,15 +72,15 @@ import WebImageSupport
         withExtendedLifetime(queue) {}
     }
 
-    @Test func `Idle places are lent once, and jobs wait until they are returned`() async {
+    @Test func `Idle places are reserved once, and jobs wait until they are returned`() async {
         let queue = WorkQueue(name: "test", width: 3)
         let counts = Monitor<[Int]>([])
         let (gate, other) = (Gate(), Gate())
         queue.submit {
-            queue.withIdlePlaces(upTo: 1) { first in
+            queue.withReservedPlaces(upTo: 1) { first in
                 // One of three places is the job's.
-                queue.withIdlePlaces(upTo: 9) { second in
-                    counts.withLock { $0 = [first, second, queue.withIdlePlaces(upTo: 1) { $0 }] }
+                queue.withReservedPlaces(upTo: 9) { second in
+                    counts.withLock { $0 = [first, second, queue.withReservedPlaces(upTo: 1) { $0 }] }
                     gate.wait()
                 }
             }
@@ -94,8 +95,8 @@ import WebImageSupport
                 other.wait()
             }
         }
-        // Both wait for the lent places, although two threads are free.
-        #expect(queue.withIdlePlaces(upTo: 1) { $0 } == 0)
+        // Both wait for the reserved places, although two threads are free.
+        #expect(queue.withReservedPlaces(upTo: 1) { $0 } == 0)
         #expect(queue.waitingCount == 2 && done.withLock { $0 } == 0)
         gate.open()
         #expect(await other.arrivals(3))
@@ -103,30 +104,30 @@ import WebImageSupport
         other.open()
     }
 
-    @Test func `A thread outside the queue is lent all places but one`() async {
+    @Test func `A thread outside the queue may reserve all places but one`() async {
         let queue = WorkQueue(name: "test", width: 4)
-        #expect(queue.withIdlePlaces(upTo: 9) { $0 } == 3)
-        #expect(queue.withIdlePlaces(upTo: 2) { $0 } == 2)
-        #expect(WorkQueue(name: "test", width: 1).withIdlePlaces(upTo: 9) { $0 } == 0)
+        #expect(queue.withReservedPlaces(upTo: 9) { $0 } == 3)
+        #expect(queue.withReservedPlaces(upTo: 2) { $0 } == 2)
+        #expect(WorkQueue(name: "test", width: 1).withReservedPlaces(upTo: 9) { $0 } == 0)
         let gate = Gate()
         for _ in 0..<3 { queue.submit { gate.wait() } }
         #expect(await gate.arrivals(3))
-        #expect(queue.withIdlePlaces(upTo: 9) { $0 } == 1)
+        #expect(queue.withReservedPlaces(upTo: 9) { $0 } == 1)
         gate.open()
     }
 
-    @Test func `Never more jobs and lent places than the queue is wide`() async {
+    @Test func `Never more jobs and reserved places than the queue is wide`() async {
         let queue = WorkQueue(name: "test", width: 3)
-        let busy = Monitor((now: 0, most: 0, ended: 0, lent: 0))
+        let busy = Monitor((now: 0, most: 0, ended: 0, reserved: 0))
         for number in 0..<300 {
             // Every fifth is alone, so that there are idle places.
             let isAlone = number % 5 == 0
             if isAlone { _ = await busy.value(until: { $0.ended == number ? true : nil }) }
             queue.submit {
-                queue.withIdlePlaces(upTo: number % 3) { count in
+                queue.withReservedPlaces(upTo: number % 3) { count in
                     busy.withLock { busy in
                         busy.now += 1 + count
-                        busy.lent += count
+                        busy.reserved += count
                         busy.most = max(busy.most, busy.now)
                     }
                     busy.withLock { $0.now -= 1 + count }
@@ -136,7 +137,45 @@ import WebImageSupport
             if isAlone { _ = await busy.value(until: { $0.ended == number + 1 ? true : nil }) }
         }
         #expect(await busy.value(until: { $0.ended == 300 ? true : nil }) == true)
-        #expect(busy.withLock { $0.most } <= 3 && busy.withLock { $0.lent } > 0)
+        #expect(busy.withLock { $0.most } <= 3 && busy.withLock { $0.reserved } > 0)
+    }
+
+    @Test func `Parts run once each, by the caller and by idle threads at the same time`() {
+        let queue = WorkQueue(name: "test", width: 3)
+        let runs = Lock([Int](repeating: 0, count: 20))
+        queue.perform(parts: 20) { index in runs.withLock { $0[index] += 1 } }
+        #expect(runs.withLock { $0 } == [Int](repeating: 1, count: 20))
+        queue.perform(parts: 0) { _ in Issue.record("there is no part") }
+        // Each waits for the others: less than three threads would not end soon.
+        let begun = ConditionLock(0)
+        queue.perform(parts: 3) { _ in
+            begun.withLock { $0 += 1 }
+            begun.broadcast()
+            #expect(begun.wait(seconds: 20) { $0 == 3 ? true : nil } == true)
+        }
+    }
+
+    @Test func `What the parts use is released once all have run`() {
+        let queue = WorkQueue(name: "test", width: 4)
+        for _ in 0..<200 {
+            var owned: Latch? = Latch()
+            weak let watched = owned
+            queue.perform(parts: 4) { [owned] _ in _ = owned?.wait(seconds: 0) }
+            owned = nil
+            #expect(watched == nil)
+        }
+    }
+
+    @Test func `The caller runs all parts if the threads are busy`() async {
+        let queue = WorkQueue(name: "test", width: 2)
+        let gate = Gate()
+        for _ in 0..<2 { queue.submit { gate.wait() } }
+        #expect(await gate.arrivals(2))
+        #expect(queue.idlePlaceCount == 0)
+        let threads = Lock<Set<UInt>>([])
+        queue.perform(parts: 4) { _ in _ = threads.withLock { $0.insert(UInt(pthread_self())) } }
+        #expect(threads.withLock { $0 } == [UInt(pthread_self())])
+        gate.open()
     }
 
     @Test func `Jobs of a released queue are still done`() async {

@@ -104,7 +104,7 @@ package struct PendingImage: Sendable {
     /// can (``Image/encodingFormat(of:options:)``). Returns its entry; nil if encoding fails.
     func encoded() -> CachedImageData? {
         let format = image.encodingFormat(of: coder, options: options)
-        guard let data = try? coder.encodeMoving(image, to: format, options: options) else { return nil }
+        guard let data = try? coder.encodeImageOrAnimation(image, to: format, options: options) else { return nil }
         var entry = entry
         entry.data = data
         return entry

@@ -9,7 +9,7 @@ package final class ComposedAnimation: StepwiseAnimation {
     package typealias Decode = @Sendable (_ index: Int) throws(WebImageError) -> Bitmap
 
     /// The maximum number of bytes of cached canvases.
-    static let shelfByteCount = 32 << 20
+    static let keyframeByteCount = 32 << 20
 
     package let animatedImageData: Data?
     package let loopCount: Int
@@ -72,7 +72,7 @@ package final class ComposedAnimation: StepwiseAnimation {
             canvas = former.canvas
         } else {
             let room = options.limits.maximumDecodedByteCount - canvasByteCount
-            let painter = FrameCompositor(script, byteCount: min(Self.shelfByteCount, room))
+            let painter = FrameCompositor(script, byteCount: min(Self.keyframeByteCount, room))
             canvas = SharedCanvas(painter)
         }
         self.properties = properties
@@ -87,7 +87,7 @@ package final class ComposedAnimation: StepwiseAnimation {
     package var frameCount: Int { script.frames.count }
 
     /// The number of cached canvases beside the current one.
-    var keptCanvasCount: Int { canvas.painter.withLock { $0.shelfCount } }
+    var keptCanvasCount: Int { canvas.painter.withLock { $0.keyframeCount } }
 
     package func duration(at index: Int) -> Double {
         script.frames.indices.contains(index) ? script.frames[index].duration : 0

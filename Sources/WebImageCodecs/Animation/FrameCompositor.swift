@@ -4,11 +4,11 @@
 /// The plan is an argument, because animations that begin with the same frames can share a compositor: those of a file that is
 /// still downloading.
 struct FrameCompositor {
-    private let shelfCapacity: Int
+    private let keyframeCapacity: Int
     private var canvas: AnimationCanvas?
     /// The frame that the canvas shows; nil when the canvas holds nothing usable.
     private(set) var current: Int?
-    private var shelf: KeyframeCache<AnimationCanvas>
+    private var keyframes: KeyframeCache<AnimationCanvas>
     /// The requested frame, and the remaining frames before it at which to cache a keyframe.
     private var way: (target: Int, marks: [Int])?
     /// A Boolean value that indicates whether the last step was one frame back.
@@ -18,16 +18,19 @@ struct FrameCompositor {
     init(_ script: CompositionPlan, byteCount: Int) {
         // A canvas also keeps the pixels that its frame has covered.
         let canvasByteCount = script.width * script.height * 4 * (script.restores ? 2 : 1)
-        shelfCapacity = KeyframeCache<AnimationCanvas>.capacity(canvasByteCount: canvasByteCount, byteCount: byteCount)
-        shelf = KeyframeCache(capacity: shelfCapacity)
+        keyframeCapacity = KeyframeCache<AnimationCanvas>.capacity(
+            canvasByteCount: canvasByteCount,
+            byteCount: byteCount
+        )
+        keyframes = KeyframeCache(capacity: keyframeCapacity)
     }
 
     /// The number of cached canvases.
-    var shelfCount: Int { shelf.count }
+    var keyframeCount: Int { keyframes.count }
 
     /// Releases the cached canvases, and the current one unless `keepsCurrent`.
     mutating func release(keepsCurrent: Bool) {
-        shelf = KeyframeCache(capacity: shelfCapacity)
+        keyframes = KeyframeCache(capacity: keyframeCapacity)
         way = nil
         guard !keepsCurrent else { return }
         (canvas, current) = (nil, nil)
@@ -40,21 +43,21 @@ struct FrameCompositor {
         guard way?.target != index || current == nil else { return }
         way = nil
         let beginning = script.beginning(for: index)
-        let onShelf = shelf.nearest(to: index, from: beginning)
-        if let current, current >= beginning, current <= index, onShelf.map({ $0.index <= current }) ?? true {
+        let cached = keyframes.nearest(to: index, from: beginning)
+        if let current, current >= beginning, current <= index, cached.map({ $0.index <= current }) ?? true {
             return goOn(from: current, to: index)
         }
         // A player that steps back frame by frame does not return to this frame, so its canvas is not parked, unless the nearest
         // cached canvas was parked, too, by another player.
         let isBack = current == index + 1
-        let goesBack = isBack && wentBack && onShelf?.isMark ?? true
+        let goesBack = isBack && wentBack && cached?.isMark ?? true
         wentBack = isBack
         // Taken before the current canvas is parked, which may evict it.
-        let isTaken = onShelf.map { $0.index == index || !$0.isMark && $0.index == index - 1 } ?? false
-        let kept = onShelf.flatMap { isTaken ? shelf.take($0.index) : shelf.look($0.index) }
+        let isTaken = cached.map { $0.index == index || !$0.isMark && $0.index == index - 1 } ?? false
+        let kept = cached.flatMap { isTaken ? keyframes.take($0.index) : keyframes.look($0.index) }
         let spare = leave(parks: !goesBack && current.map(script.isNeededLater) ?? false)
         canvas = if let kept { isTaken ? kept : try kept.copy(into: spare) } else { spare }
-        current = kept == nil ? nil : onShelf?.index
+        current = kept == nil ? nil : cached?.index
         beginWay(from: current ?? beginning, to: index)
     }
 
@@ -63,13 +66,13 @@ struct FrameCompositor {
     private mutating func goOn(from place: Int, to index: Int) {
         wentBack = false
         beginWay(from: place, to: index)
-        guard index - place > 1, shelf.capacity > 0, let copy = try? canvas?.copy() else { return }
-        shelf.park(copy, at: place)
+        guard index - place > 1, keyframes.capacity > 0, let copy = try? canvas?.copy() else { return }
+        keyframes.park(copy, at: place)
     }
 
     /// Plans the keyframes between two frames, for a caller that may step back later. Drawing the next frame needs none.
     private mutating func beginWay(from place: Int, to index: Int) {
-        way = (index, index - place > 1 || current == nil ? shelf.beginWay(from: place, to: index) : [])
+        way = (index, index - place > 1 || current == nil ? keyframes.beginWay(from: place, to: index) : [])
     }
 
     /// Draws one more frame on the way to the one for which ``head(for:in:)`` was called.
@@ -124,8 +127,8 @@ struct FrameCompositor {
     /// - Returns: the canvas if it was not cached, so that its memory can be reused; nil if it was, or if there is none.
     private mutating func leave(parks: Bool) -> AnimationCanvas? {
         defer { (canvas, current) = (nil, nil) }
-        guard let canvas, let current, parks, shelf.capacity > 0 else { return canvas }
-        shelf.park(canvas, at: current)
+        guard let canvas, let current, parks, keyframes.capacity > 0 else { return canvas }
+        keyframes.park(canvas, at: current)
         return nil
     }
 
@@ -139,6 +142,6 @@ struct FrameCompositor {
         way = (target, Array(marks.dropFirst()))
         // A keyframe only saves time, so running out of memory for it is ignored.
         guard let copy = try? canvas?.copy() else { return }
-        shelf.leave(copy, at: current)
+        keyframes.leave(copy, at: current)
     }
 }

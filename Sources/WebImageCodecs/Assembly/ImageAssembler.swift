@@ -30,7 +30,10 @@ package enum ImageAssembler {
         if source.width != plan.width || source.height != plan.height {
             try resize(source, into: sink, plan: plan, quality: options.scalingQuality)
         } else if let bytesPerRow = sink.directBytesPerRow {
-            try source.readRows(source.height, into: sink.bitmap.mutableRow(0), bytesPerRow: bytesPerRow)
+            let bitmap = sink.bitmap
+            try inBands(source, sink, rowCount: source.height) { (source, _, band) throws(WebImageError) in
+                try source.readRows(band.count, into: bitmap.mutableRow(band.lowerBound), bytesPerRow: bytesPerRow)
+            }
         } else {
             try copy(source, into: sink)
         }
@@ -71,16 +74,42 @@ package enum ImageAssembler {
     private static func copy(_ source: any ScanlineSource, into sink: RowSink) throws(WebImageError) {
         let stride = (source.width * source.layout.bytesPerPixel + 63) & ~63
         let rows = min(Resampler.blockRows, source.height)
-        let scratch = try ScratchBuffer(byteCount: stride * rows)
-        var row = 0
-        while row < source.height {
-            let count = min(rows, source.height - row)
-            try source.readRows(count, into: scratch.base, bytesPerRow: stride)
-            for index in 0..<count { sink.normalize(scratch.bytes + index * stride, count: source.width) }
-            for index in 0..<count { sink.put(scratch.bytes + index * stride) }
-            row += count
+        try inBands(source, sink, rowCount: source.height) { (source, sink, band) throws(WebImageError) in
+            let scratch = try ScratchBuffer(byteCount: stride * rows)
+            var row = band.lowerBound
+            while row < band.upperBound {
+                let count = min(rows, band.upperBound - row)
+                try source.readRows(count, into: scratch.base, bytesPerRow: stride)
+                for index in 0..<count { sink.normalize(scratch.bytes + index * stride, count: source.width) }
+                for index in 0..<count { sink.put(scratch.bytes + index * stride) }
+                row += count
+            }
         }
-        sink.flush()
+    }
+
+    /// Runs `body` for bands of rows of the result, at the same time if the rows of `source` can be read in any order. The sink of a band is flushed
+    /// after it.
+    ///
+    /// - Parameter firstRow: returns the first row to read for a band.
+    private static func inBands(
+        _ source: any ScanlineSource,
+        _ sink: RowSink,
+        rowCount: Int,
+        firstRow: @escaping @Sendable (_ band: Range<Int>) -> Int = \.lowerBound,
+        _ body: @escaping @Sendable (any ScanlineSource, RowSink, _ band: Range<Int>) throws(WebImageError) -> Void
+    ) throws(WebImageError) {
+        // Not used at the same time: each band has a source and a sink of its own.
+        nonisolated(unsafe) let (source, sink) = (source, sink)
+        let pixelCount = source.isRandomAccess ? source.width * source.height : 0
+        try CodingQueue.performInBands(rowCount: rowCount, pixelCount: pixelCount) { (band) throws(WebImageError) in
+            guard band.count < rowCount else {
+                try body(source, sink, band)
+                return sink.flush()
+            }
+            let part = try RowSink(sink, from: band.lowerBound)
+            try body(try source.source(from: firstRow(band)), part, band)
+            part.flush()
+        }
     }
 
     private static func resize(
@@ -97,13 +126,15 @@ package enum ImageAssembler {
             isPremultiplied: source.layout.hasAlpha,
             quality: quality
         )
-        try resampler.run { (count, base, bytesPerRow) throws(WebImageError) in
-            try source.readRows(count, into: base, bytesPerRow: bytesPerRow)
-            for index in 0..<count { sink.normalize(base + index * bytesPerRow, count: source.width) }
-        } emit: { (row) throws(WebImageError) in
-            sink.put(row)
+        try inBands(source, sink, rowCount: plan.height, firstRow: { resampler.firstRow(of: $0) }) {
+            (source, sink, band) throws(WebImageError) in
+            try resampler.run(band: band) { (count, base, bytesPerRow) throws(WebImageError) in
+                try source.readRows(count, into: base, bytesPerRow: bytesPerRow)
+                for index in 0..<count { sink.normalize(base + index * bytesPerRow, count: source.width) }
+            } emit: { (row) throws(WebImageError) in
+                sink.put(row)
+            }
         }
-        sink.flush()
     }
 
     /// Returns the metadata of an image that was decoded by a plan.

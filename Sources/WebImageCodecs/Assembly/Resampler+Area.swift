@@ -1,7 +1,7 @@
 import CPixels
 
 extension Resampler {
-    /// A Boolean value that indicates whether ``runArea(read:emit:)`` can be used: the area filter over at most four pixels in each
+    /// A Boolean value that indicates whether ``runArea(band:read:emit:)`` can be used: the area filter over at most four pixels in each
     /// direction, with three or four channels.
     var isNarrowArea: Bool { channels >= 3 && rows.shares != nil && columns.shares != nil }
 
@@ -11,17 +11,19 @@ extension Resampler {
     ///
     /// - Throws: the errors of `read` and `emit`, or ``WebImageError/Code/outOfMemory``.
     func runArea(
+        band: Range<Int>,
         read: (_ count: Int, _ base: UnsafeMutablePointer<UInt8>, _ bytesPerRow: Int) throws(WebImageError) -> Void,
         emit: (_ row: UnsafePointer<UInt8>) throws(WebImageError) -> Void
     ) throws(WebImageError) {
         var window = try AreaWindow(self)
-        var row = 0
-        var next = 0
-        while row < rows.inputCount {
+        var row = firstRow(of: band)
+        var next = band.lowerBound
+        let end = endRow(of: band)
+        while row < end {
             let count = min(Self.blockRows, rows.inputCount - row)
             try read(count, window.input(row), window.stride)
             row += count
-            while next < rows.outputCount, Int(rows.end[next]) <= row {
+            while next < band.upperBound, Int(rows.end[next]) <= row {
                 window.blend(rows, next)
                 next += 1
                 if window.waiting == AreaWindow.together { try window.emit(columns, emit) }

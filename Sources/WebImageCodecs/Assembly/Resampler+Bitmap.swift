@@ -70,16 +70,19 @@ extension Resampler {
             isPremultiplied: bitmap.pixelFormat.hasAlpha,
             quality: quality
         )
-        var input = 0
-        var output = 0
-        try resampler.run { (count, base, bytesPerRow) throws(WebImageError) in
-            for row in 0..<count {
-                memcpy(base + row * bytesPerRow, bitmap.mutableRow(input + row), bitmap.width * bytesPerPixel)
+        try CodingQueue.performInBands(rowCount: result.height, pixelCount: mostPixels(bitmap, result)) {
+            (band) throws(WebImageError) in
+            var input = resampler.firstRow(of: band)
+            var output = band.lowerBound
+            try resampler.run(band: band) { (count, base, bytesPerRow) throws(WebImageError) in
+                for row in 0..<count {
+                    memcpy(base + row * bytesPerRow, bitmap.mutableRow(input + row), bitmap.width * bytesPerPixel)
+                }
+                input += count
+            } emit: { (row) throws(WebImageError) in
+                memcpy(result.mutableRow(output), row, result.width * bytesPerPixel)
+                output += 1
             }
-            input += count
-        } emit: { (row) throws(WebImageError) in
-            memcpy(result.mutableRow(output), row, result.width * bytesPerPixel)
-            output += 1
         }
     }
 
@@ -97,16 +100,23 @@ extension Resampler {
             to: (result.width, result.height),
             quality: quality
         )
-        var input = 0
-        var output = 0
-        try resampler.run { (row) throws(WebImageError) in
-            let halves = bitmap.mutableRow(input).assumingMemoryBound(to: UInt16.self)
-            cpixels_halves_to_floats(halves, row, bitmap.width * 4)
-            input += 1
-        } emit: { (row) throws(WebImageError) in
-            let halves = result.mutableRow(output).assumingMemoryBound(to: UInt16.self)
-            cpixels_floats_to_halves(row, halves, result.width * 4)
-            output += 1
+        try CodingQueue.performInBands(rowCount: result.height, pixelCount: mostPixels(bitmap, result)) {
+            (band) throws(WebImageError) in
+            var input = resampler.firstRow(of: band)
+            var output = band.lowerBound
+            try resampler.run(band: band) { (row) throws(WebImageError) in
+                let halves = bitmap.mutableRow(input).assumingMemoryBound(to: UInt16.self)
+                cpixels_halves_to_floats(halves, row, bitmap.width * 4)
+                input += 1
+            } emit: { (row) throws(WebImageError) in
+                let halves = result.mutableRow(output).assumingMemoryBound(to: UInt16.self)
+                cpixels_floats_to_halves(row, halves, result.width * 4)
+                output += 1
+            }
         }
+    }
+
+    private static func mostPixels(_ input: Bitmap, _ output: Bitmap) -> Int {
+        max(input.width * input.height, output.width * output.height)
     }
 }

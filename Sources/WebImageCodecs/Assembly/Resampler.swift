@@ -2,7 +2,7 @@ import CPixels
 
 /// Resizes images row by row: it reads rows from the top and emits each result row as soon as it is complete.
 ///
-/// Uses Lanczos-3 or a box filter, in floating point (a narrow box filter in bytes: ``runArea(read:emit:)``). Source rows are first added to the
+/// Uses Lanczos-3 or a box filter, in floating point (a narrow box filter in bytes: ``runArea(band:read:emit:)``). Source rows are first added to the
 /// result rows that they contribute to, then each finished sum is filtered along the row. Memory is a window of rows: for Lanczos, when an image gets
 /// smaller, about fifteen rows with sixteen bits a sample, whatever its size. (libzimg was measured and rejected: it reads wide images in several
 /// passes, which a decoder cannot provide, and building its graph costs more than resizing a thumbnail.)
@@ -49,14 +49,27 @@ package struct Resampler {
         self.isPremultiplied = isPremultiplied
     }
 
-    /// Reads all rows with `read` and passes each finished row to `emit`, from the top.
+    /// Returns the first row to read for a band of rows of the result. Rows are added in the same groups for each band, which matters for rounding.
+    func firstRow(of band: Range<Int>) -> Int {
+        band.lowerBound == 0 ? 0 : Int(rows.first[band.lowerBound]) / Self.blockRows * Self.blockRows
+    }
+
+    /// Returns the end of the rows to read for a band of rows of the result; for the last one, that of all rows.
+    func endRow(of band: Range<Int>) -> Int {
+        band.upperBound == rows.outputCount ? rows.inputCount : Int(rows.end[band.upperBound - 1])
+    }
+
+    /// Reads the rows from ``firstRow(of:)`` on with `read` and passes each finished row of the band to `emit`, from the top.
     ///
+    /// - Parameter band: rows of the result, at least one; nil for all.
     /// - Throws: the errors of `read`, or ``WebImageError/Code/outOfMemory``.
     func run(
+        band: Range<Int>? = nil,
         read: (_ count: Int, _ base: UnsafeMutablePointer<UInt8>, _ bytesPerRow: Int) throws(WebImageError) -> Void,
         emit: (_ row: UnsafePointer<UInt8>) throws(WebImageError) -> Void
     ) throws(WebImageError) {
-        if isNarrowArea { return try runArea(read: read, emit: emit) }
+        let band = band ?? 0..<rows.outputCount
+        if isNarrowArea { return try runArea(band: band, read: read, emit: emit) }
         let samples = columns.inputCount * channels
         let stride = (samples + 63) & ~63
         // Wide rows dominate the memory: fewer of them are read at a time, and fewer are buffered to be filtered together.
@@ -70,17 +83,19 @@ package struct Resampler {
         var window = try Window(
             samples: samples,
             padding: columns.taps * channels + 16,
-            count: min(mostOpenRows() + together, rows.outputCount)
+            count: min(mostOpenRows() + together, rows.outputCount),
+            band: band
         )
         let output = try FilteredRows(columns, channels: channels, isPremultiplied: isPremultiplied)
-        var row = 0
-        while row < rows.inputCount {
+        var row = firstRow(of: band)
+        let end = endRow(of: band)
+        while row < end {
             let count = min(blockRows, rows.inputCount - row)
             try read(count, input.bytes, stride)
             for group in Swift.stride(from: 0, to: count, by: Self.groupRows) {
                 let size = min(Self.groupRows, count - group)
                 add(input.bytes + group * stride, stride, first: row + group, count: size, floats.floats, &window)
-                while window.next < rows.outputCount, Int(rows.end[window.next]) <= row + group + size {
+                while window.next < band.upperBound, Int(rows.end[window.next]) <= row + group + size {
                     window.next += 1
                     if window.waiting == together { try output.emit(&window, emit) }
                 }
@@ -99,15 +114,18 @@ package struct Resampler {
         private let buffer: ScratchBuffer
         private let stride: Int
         private let count: Int
+        /// The end of the rows of the result that are wanted.
+        let end: Int
         /// The next row of the result to be finished.
-        var next = 0
+        var next: Int
         /// The next row of the result to be filtered and emitted.
-        var nextOut = 0
+        var nextOut: Int
         var waiting: Int { next - nextOut }
 
-        init(samples: Int, padding: Int, count: Int) throws(WebImageError) {
+        init(samples: Int, padding: Int, count: Int, band: Range<Int>) throws(WebImageError) {
             self.samples = samples
             self.count = count
+            (next, nextOut, end) = (band.lowerBound, band.lowerBound, band.upperBound)
             stride = samples + padding
             buffer = try ScratchBuffer(byteCount: stride * count * 2)
             // The filter reads into the padding, with weight 0.
@@ -174,7 +192,7 @@ package struct Resampler {
             let size = min(Self.chunk, window.samples - offset)
             cpixels_to_float(input + offset, bytesPerRow, count, floats, size)
             var output = window.next
-            while output < rows.outputCount, Int(rows.first[output]) < first + count {
+            while output < window.end, Int(rows.first[output]) < first + count {
                 var weights: (Float, Float, Float, Float) = (0, 0, 0, 0)
                 withUnsafeMutableBytes(of: &weights) { bytes in
                     let weights = bytes.assumingMemoryBound(to: Float.self)

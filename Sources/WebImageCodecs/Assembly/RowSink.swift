@@ -33,9 +33,29 @@ final class RowSink {
         self.transform = transform
         placement = RowPlacement(plan: plan, bitmap: bitmap)
         blockStride = (plan.width * format.bytesPerPixel + 63) & ~63
-        block = placement.isRowByRow ? nil : try ScratchBuffer(byteCount: blockStride * Resampler.blockRows)
+        (block, packed) = try Self.buffers(placement, blockStride, plan, layout, transform)
+    }
+
+    /// Creates a sink for the same bitmap, whose next row is `row`.
+    ///
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    init(_ other: RowSink, from row: Int) throws(WebImageError) {
+        (bitmap, plan, layout, transform) = (other.bitmap, other.plan, other.layout, other.transform)
+        (placement, blockStride, self.row) = (other.placement, other.blockStride, row)
+        (block, packed) = try Self.buffers(placement, blockStride, plan, layout, transform)
+    }
+
+    private static func buffers(
+        _ placement: RowPlacement,
+        _ blockStride: Int,
+        _ plan: DecodePlan,
+        _ layout: ScanlineLayout,
+        _ transform: ColorTransform?
+    ) throws(WebImageError) -> (block: ScratchBuffer?, packed: ScratchBuffer?) {
+        let block = placement.isRowByRow ? nil : try ScratchBuffer(byteCount: blockStride * Resampler.blockRows)
         // Colour conversion and grey need an intermediate packed row before BGRA.
-        packed = transform != nil || layout == .cmyk8 ? try ScratchBuffer(byteCount: plan.width * 4) : nil
+        let isPacked = transform != nil || layout == .cmyk8
+        return (block, isPacked ? try ScratchBuffer(byteCount: plan.width * 4) : nil)
     }
 
     /// The row stride with which a decoder may write its rows directly into the bitmap; nil when rows need conversion.

@@ -30,6 +30,11 @@ final class TimedRows: ScanlineSource {
     var colorProfile: Data? { source.colorProfile }
     var color: SourceColor? { source.color }
 
+    var isRandomAccess: Bool { source.isRandomAccess }
+    func source(from row: Int) throws(WebImageError) -> any ScanlineSource {
+        TimedRows(try source.source(from: row), until: deadline)
+    }
+
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError) {
         var row = 0
         while row < count {

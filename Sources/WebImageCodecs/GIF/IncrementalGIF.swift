@@ -74,7 +74,7 @@ final class IncrementalGIF: IncrementalImage {
             maximumPixelCount: maximumPixelCount,
             isFirstComplete: first.isDone,
             rows: { () throws(WebImageError) in
-                try ArrivedGIFRows(first.rows, numberCount: first.decompressor.written)
+                try ReceivedGIFRows(first.rows, numberCount: first.decompressor.written)
             },
             open: { [data] (file, options, former) throws(WebImageError) in
                 try GIFCoder.animation(
@@ -98,7 +98,7 @@ final class IncrementalGIF: IncrementalImage {
 }
 
 /// The rows of a partly decoded frame.
-private final class ArrivedGIFRows: ReceivedRows {
+private final class ReceivedGIFRows: ReceivedRows {
     private let rows: GIFRowReader
     private let numberCount: Int
     private let pixels: ScratchBuffer

@@ -31,10 +31,15 @@ struct FloatResampler {
         )
     }
 
-    /// Reads all rows one by one and passes each finished row to `emit`, which may change it, from the top.
+    /// Returns the first row to read for a band of rows of the result.
+    func firstRow(of band: Range<Int>) -> Int { band.lowerBound == 0 ? 0 : Int(rows.first[band.lowerBound]) }
+
+    /// Reads the rows from ``firstRow(of:)`` on one by one and passes each finished row of the band to `emit`, which may change it, from the top.
     ///
+    /// - Parameter band: rows of the result, at least one; nil for all.
     /// - Throws: the errors of `read`, or ``WebImageError/Code/outOfMemory``.
     func run(
+        band: Range<Int>? = nil,
         read: (_ row: UnsafeMutablePointer<Float>) throws(WebImageError) -> Void,
         emit: (_ row: UnsafeMutablePointer<Float>) throws(WebImageError) -> Void
     ) throws(WebImageError) {
@@ -46,19 +51,21 @@ struct FloatResampler {
         let open = mostOpenRows()
         let sums = try ScratchBuffer(byteCount: open * samples * 4)
         sums.clear()
-        var next = 0
-        for row in 0..<rows.inputCount {
+        let band = band ?? 0..<rows.outputCount
+        var next = band.lowerBound
+        let end = band.upperBound == rows.outputCount ? rows.inputCount : Int(rows.end[band.upperBound - 1])
+        for row in firstRow(of: band)..<end {
             try read(input.floats)
             columns.withFilter { cpixels_filter_float_row(input.floats, $0, narrowed.floats) }
             var output = next
-            while output < rows.outputCount, Int(rows.first[output]) <= row {
+            while output < band.upperBound, Int(rows.first[output]) <= row {
                 if row < Int(rows.end[output]) {
                     let weight = rows.weights[output * rows.taps + row - Int(rows.first[output])]
                     cpixels_add_weighted(sums.floats + output % open * samples, narrowed.floats, weight, samples)
                 }
                 output += 1
             }
-            while next < rows.outputCount, Int(rows.end[next]) <= row + 1 {
+            while next < band.upperBound, Int(rows.end[next]) <= row + 1 {
                 let finished = sums.floats + next % open * samples
                 cpixels_limit_alpha(finished, columns.outputCount)
                 try emit(finished)

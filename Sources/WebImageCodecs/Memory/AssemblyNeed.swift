@@ -20,6 +20,7 @@ package struct AssemblyNeed: Sendable, Hashable {
     ///   - hasAlpha: pixels of more than 8 bits have alpha that is kept when they are converted to 8 bits.
     ///   - plan: the plan of the decode.
     ///   - options: the options of the decode.
+    ///   - isRandomAccess: bands of rows are read at the same time.
     package init(
         width: Int,
         height: Int,
@@ -27,12 +28,15 @@ package struct AssemblyNeed: Sendable, Hashable {
         hasTransform: Bool,
         hasAlpha: Bool,
         plan: DecodePlan,
-        options: ImageDecodeOptions
+        options: ImageDecodeOptions,
+        isRandomAccess: Bool = false
     ) {
         if layout == .rgbaFloat, options.keepsHighBitDepth {
             addHighBitDepth(width: width, height: height, plan)
             return
         }
+        let isInBands = isRandomAccess && layout != .rgbaFloat
+        let threads = isInBands ? CodingQueue.mostThreads(forPixelCount: width * height) : 1
         var layout = layout
         // Rows that are narrowed to 8 bits, or have a deadline, are read a few at a time.
         let isInPieces = layout == .rgbaFloat || options.limits.maximumDecodeDuration != nil
@@ -57,6 +61,7 @@ package struct AssemblyNeed: Sendable, Hashable {
                 addResampler(width: width, height: height, bytesPerPixel: layout.bytesPerPixel, plan)
             }
         }
+        rowByteCount *= threads
         guard options.pixelFormat == .rgbaHalfPremultiplied else { return }
         // The 8-bit bitmap is converted.
         outputByteCount = Self.bitmap(plan, bytesPerPixel: 8)
@@ -92,8 +97,18 @@ package struct AssemblyNeed: Sendable, Hashable {
         rowByteCount += (max(width, plan.width) + max(height, plan.height)) * 32
     }
 
-    /// Returns the number of bytes of buffered rows and weights for resampling; the image may get larger.
+    /// Returns the number of bytes of buffered rows and weights for resampling by all threads that are idle; the image may get larger.
     static func resampling(
+        _ input: (width: Int, height: Int),
+        to output: (width: Int, height: Int),
+        bytesPerPixel: Int
+    ) -> Int {
+        let most = max(input.width * input.height, output.width * output.height)
+        return CodingQueue.mostThreads(forPixelCount: most) * band(input, to: output, bytesPerPixel: bytesPerPixel)
+    }
+
+    /// Returns the part of one thread.
+    static func band(
         _ input: (width: Int, height: Int),
         to output: (width: Int, height: Int),
         bytesPerPixel: Int

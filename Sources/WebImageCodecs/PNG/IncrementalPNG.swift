@@ -63,8 +63,8 @@ final class IncrementalPNG: IncrementalImage {
         // Chunks after the pixels may change the properties.
         if isFinished, header?.poster != nil { return false }
         try updatePlan(isFinished: isFinished)
-        let isMoving = completeFrameCount > 1 && !isFinished && !options.decodeFirstFrameOnly
-        self.data = isMoving ? data : Data()
+        let showsFrames = completeFrameCount > 1 && !isFinished && !options.decodeFirstFrameOnly
+        self.data = showsFrames ? data : Data()
         return true
     }
 

@@ -93,7 +93,7 @@ extension ImageExtent {
         try limits.check(decodedByteCount: width * height * max(bytesPerPixel, 4))
         let output = making(width, height)
         let (seen, drawn) = resampling(to: output, scaleMode: scaleMode)
-        let rows = AssemblyNeed.resampling(seen, to: drawn, bytesPerPixel: bytesPerPixel)
+        let rows = AssemblyNeed.band(seen, to: drawn, bytesPerPixel: bytesPerPixel)
         if rows > Self.fewRows { try limits.check(decodedByteCount: rows) }
         return output
     }

@@ -53,7 +53,7 @@ final class IncrementalWebP: IncrementalImage {
         guard var work else {
             // The frames of an animation can be shown once they are complete.
             self.data = frames.complete.isEmpty || isFinished ? Data() : data
-            return !isFinished && isMoving && container != nil && !frames.hasEnded
+            return !isFinished && showsFrames && container != nil && !frames.hasEnded
         }
         try data.withBytes { (bytes) throws(WebImageError) in try decode(&work, bytes, isFinished: isFinished) }
         self.work = work
@@ -71,11 +71,11 @@ final class IncrementalWebP: IncrementalImage {
     }
 
     /// A Boolean value that indicates whether previews are animated.
-    private var isMoving: Bool { finder.canvas?.isAnimated ?? false && !options.decodeFirstFrameOnly }
+    private var showsFrames: Bool { finder.canvas?.isAnimated ?? false && !options.decodeFirstFrameOnly }
 
     /// Finds the frames that have become complete, and updates the properties and the plan.
     private func findFrames(in data: Data, isFinished: Bool) throws(WebImageError) {
-        guard isMoving, let canvas = finder.canvas, !isFinished else { return }
+        guard showsFrames, let canvas = finder.canvas, !isFinished else { return }
         let former = frames.count
         data.withUnsafeBytes { frames.read($0, onCanvasOf: canvas.width, by: canvas.height) }
         guard var properties, frames.count != former || plan == nil else { return }

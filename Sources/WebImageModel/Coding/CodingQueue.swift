@@ -45,6 +45,33 @@ package enum CodingQueue {
         _ body: (_ count: Int) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         let extra = min(mostThreads(forPixelCount: pixelCount), most) - 1
-        return try shared.withIdlePlaces(upTo: extra) { (count) throws(Failure) in try body(1 + count) }
+        return try shared.withReservedPlaces(upTo: extra) { (count) throws(Failure) in try body(1 + count) }
+    }
+
+    /// Computes the rows of an image: in bands at the same time if the image is large and processors are idle.
+    ///
+    /// - Parameters:
+    ///   - rowCount: The number of rows.
+    ///   - pixelCount: The number of pixels that have to be read or written.
+    ///   - body: Computes a band. It may be called by several threads at the same time.
+    package static func performInBands<Failure: Error>(
+        rowCount: Int,
+        pixelCount: Int,
+        _ body: @escaping @Sendable (_ rows: Range<Int>) throws(Failure) -> Void
+    ) throws(Failure) {
+        let most = mostThreads(forPixelCount: pixelCount)
+        let count = most > 1 ? min(most, shared.idlePlaceCount + 1) : 1
+        // Whole blocks, so that threads write to different cache lines also where rows become columns.
+        let size = (rowCount / count + 63) & ~63
+        guard count > 1, size < rowCount else { return try body(0..<rowCount) }
+        let failure = Lock<Failure?>(nil)
+        shared.perform(parts: (rowCount + size - 1) / size) { index in
+            do throws(Failure) {
+                try body(index * size..<min((index + 1) * size, rowCount))
+            } catch {
+                failure.withLock { $0 = $0 ?? error }
+            }
+        }
+        if let error = failure.withLock({ $0 }) { throw error }
     }
 }

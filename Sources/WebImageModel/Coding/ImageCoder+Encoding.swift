@@ -30,7 +30,7 @@ extension ImageCoder {
     }
 
     /// Encodes an image with its frames if it has any and the format supports them; else as a still image.
-    package func encodeMoving(
+    package func encodeImageOrAnimation(
         _ image: Image,
         to format: ImageFormat,
         options: ImageEncodeOptions
