@@ -205,9 +205,28 @@ def damage():
         expect(name, Image.open(io.BytesIO(data)))
 
 
+def restarts():
+    """Images that are large enough to be decoded in bands, with restart markers after rows of blocks, or after a number of blocks."""
+    directory = ROOT / "Restarts"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    ppm = io.BytesIO()
+    large = Image.fromarray(picture(1030, 634))
+    large.save(ppm, "ppm")
+    for name, options in {
+        "rows-420": ("-sample", "2x2", "-restart", "1"),
+        "rows-422": ("-sample", "2x1", "-restart", "2"),
+        "blocks-444": ("-sample", "1x1", "-restart", "43B"),
+        "rows-gray": ("-grayscale", "-restart", "1"),
+        "one-block": ("-sample", "2x2", "-restart", "1B"),
+    }.items():
+        (directory / f"{name}.jpg").write_bytes(run("cjpeg", "-quality", "40", *options, data=ppm.getvalue()))
+    large.convert("CMYK").save(directory / "rows-cmyk.jpg", quality=40, restart_marker_rows=1)
+
+
 if __name__ == "__main__":
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
-    for step in (plain, inks, colors, orientations, thumbnails, resampling, damage):
+    for step in (plain, inks, colors, orientations, thumbnails, resampling, damage, restarts):
         step()

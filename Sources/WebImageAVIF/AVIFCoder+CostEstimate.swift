@@ -32,9 +32,9 @@ extension AVIFCoder {
             hasAlpha: properties.hasAlpha,
             plan: plan,
             options: options,
-            isRandomAccess: rows.isRandomAccess
+            bandPixelCount: rows.decodedPixelCount
         )
-        let threads = CodingQueue.mostThreads(forPixelCount: rows.width * rows.height)
+        let threads = CodingQueue.mostThreads(forPixelCount: rows.decodedPixelCount)
         let band = threads * 68 * (rows.width + 4) * (rows.layout == .rgbaFloat ? 8 : 4)
         let frames = properties.frameCount * 300
         return DecodeMemoryNeed(assembly, decoder: file.memoryNeed + band + frames)

@@ -51,6 +51,9 @@ package protocol ScanlineSource: AnyObject {
     ///   ``WebImageError/Code/limitExceeded``.
     func readRows(_ count: Int, into base: UnsafeMutableRawPointer, bytesPerRow: Int) throws(WebImageError)
 
+    /// The number of pixels that are decoded for all rows; more than those of the rows if the decoder scales.
+    var decodedPixelCount: Int { get }
+
     /// A Boolean value that indicates whether rows can be read from any row on, by several threads at the same time. The default is false.
     var isRandomAccess: Bool { get }
 
@@ -63,6 +66,7 @@ package protocol ScanlineSource: AnyObject {
 extension ScanlineSource {
     package var extent: (width: Double, height: Double) { (Double(width), Double(height)) }
     package var color: SourceColor? { nil }
+    package var decodedPixelCount: Int { width * height }
     package var isRandomAccess: Bool { false }
     package func source(from row: Int) throws(WebImageError) -> any ScanlineSource { self }
 }

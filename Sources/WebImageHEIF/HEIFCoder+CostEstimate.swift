@@ -28,7 +28,7 @@ extension HEIFCoder {
                 hasAlpha: properties.hasAlpha,
                 plan: plan,
                 options: options,
-                isRandomAccess: true
+                bandPixelCount: properties.width * properties.height
             )
             // The codec's memory is released before rows are read.
             let reading = DecodeMemoryNeed(assembly, decoder: file.planeByteCount + (1 << 20))

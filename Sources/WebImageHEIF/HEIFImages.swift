@@ -61,7 +61,8 @@ struct HEIFImages {
         let cost = quarters(hasAlpha: hasAlpha, isDeep: isDeep)
         let image = pixelCount * (isDerived ? cost.converting : max(cost.decoding, cost.converting)) / 4
         let parts = isDerived ? tileByteCount(hasAlpha: hasAlpha, isDeep: isDeep) : 3 * dataByteCount
-        return image + parts + nestedPixelCount * (hasAlpha ? 4 : 3) * (cost.isDeep ? 2 : 1) + memory(besides: pixelCount)
+        let nested = nestedPixelCount * (hasAlpha ? 4 : 3) * (cost.isDeep ? 2 : 1)
+        return image + parts + nested + memory(besides: pixelCount)
     }
 
     /// Returns the number of bytes for the largest source of a derived image, which each thread needs.

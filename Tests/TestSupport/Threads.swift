@@ -154,3 +154,13 @@ extension Sequence {
         return results
     }
 }
+
+/// The processor time of a thread.
+public enum ThreadTime {
+    /// That of the calling thread so far.
+    public static var nanoseconds: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+}

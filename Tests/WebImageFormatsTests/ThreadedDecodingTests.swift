@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 import ModelTestSupport
 import TestSupport
 import Testing
@@ -52,14 +51,9 @@ struct ThreadedDecodingTests {
 
     /// Returns the processor time in nanoseconds that a decode takes on this thread.
     private func ownTime(_ data: Data) throws -> Int {
-        func now() -> Int {
-            var time = timespec()
-            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-            return time.tv_sec * 1_000_000_000 + time.tv_nsec
-        }
-        let start = now()
+        let start = ThreadTime.nanoseconds
         _ = try coder.decode(data, options: ImageDecodeOptions())
-        return now() - start
+        return ThreadTime.nanoseconds - start
     }
 
     @Test(arguments: formats)

@@ -12,8 +12,15 @@ static void source_nothing(j_decompress_ptr info) { (void)info; }
 /// more data may follow, decoding is suspended.
 static boolean source_fill(j_decompress_ptr info) {
     static const JOCTET end[2] = {0xFF, JPEG_EOI};
-    if (owner(info)->awaits_more) { return FALSE; }
-    owner(info)->hit_end = true;
+    struct webimage_jpeg_decoder *decoder = owner(info);
+    if (decoder->awaits_more) { return FALSE; }
+    if (decoder->rest_count > 0) {
+        info->src->next_input_byte = decoder->rest;
+        info->src->bytes_in_buffer = decoder->rest_count;
+        decoder->rest_count = 0;
+        return TRUE;
+    }
+    decoder->hit_end = true;
     info->src->next_input_byte = end;
     info->src->bytes_in_buffer = sizeof end;
     return TRUE;
@@ -121,6 +128,11 @@ struct webimage_jpeg_decoder *webimage_jpeg_decoder_create(const uint8_t *data, 
     decoder->source.bytes_in_buffer = byte_count;
     decoder->info.src = &decoder->source;
     return decoder;
+}
+
+void webimage_jpeg_decoder_append(struct webimage_jpeg_decoder *decoder, const uint8_t *data, size_t byte_count) {
+    decoder->rest = data;
+    decoder->rest_count = byte_count;
 }
 
 void webimage_jpeg_decoder_free(struct webimage_jpeg_decoder *decoder) {

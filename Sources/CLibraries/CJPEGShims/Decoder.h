@@ -10,6 +10,9 @@ struct webimage_jpeg_decoder {
     unsigned maximum_scans;
     /// Nanoseconds on the monotonic clock; 0 for none.
     uint64_t deadline;
+    /// The bytes after those of `source`, if any.
+    const uint8_t *rest;
+    size_t rest_count;
     /// Whether the decoder requested bytes after the last one.
     bool hit_end;
     /// Whether more bytes may follow.

@@ -100,7 +100,8 @@ package enum ImageAssembler {
     ) throws(WebImageError) {
         // Not used at the same time: each band has a source and a sink of its own.
         nonisolated(unsafe) let (source, sink) = (source, sink)
-        let pixelCount = source.isRandomAccess ? source.width * source.height : 0
+        let isInBands = CodingQueue.shared.idlePlaceCount > 0 && source.isRandomAccess
+        let pixelCount = isInBands ? source.decodedPixelCount : 0
         try CodingQueue.performInBands(rowCount: rowCount, pixelCount: pixelCount) { (band) throws(WebImageError) in
             guard band.count < rowCount else {
                 try body(source, sink, band)

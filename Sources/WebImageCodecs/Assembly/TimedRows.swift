@@ -30,6 +30,7 @@ final class TimedRows: ScanlineSource {
     var colorProfile: Data? { source.colorProfile }
     var color: SourceColor? { source.color }
 
+    var decodedPixelCount: Int { source.decodedPixelCount }
     var isRandomAccess: Bool { source.isRandomAccess }
     func source(from row: Int) throws(WebImageError) -> any ScanlineSource {
         TimedRows(try source.source(from: row), until: deadline)

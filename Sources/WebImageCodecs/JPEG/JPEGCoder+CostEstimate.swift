@@ -24,6 +24,8 @@ extension JPEGCoder {
         let (layout, profile) = layout(header, plan, options)
         let eighths = eighths(for: plan, header.frame, options.scalingQuality)
         let width = (header.frame.width * eighths + 7) / 8
+        let bandPixelCount = JPEGRestarts.canHavePlaces(header) ? header.frame.width * header.frame.height : 0
+        let threads = CodingQueue.mostThreads(forPixelCount: bandPixelCount)
         let assembly = AssemblyNeed(
             width: width,
             height: (header.frame.height * eighths + 7) / 8,
@@ -31,13 +33,16 @@ extension JPEGCoder {
             hasTransform: profile != nil,
             hasAlpha: false,
             plan: plan,
-            options: options
+            options: options,
+            bandPixelCount: bandPixelCount
         )
         // libjpeg buffers two rows of blocks with their neighbours, and rows before and after upsampling.
         let rows = 24 * header.frame.sampling.count * (width + 64)
+        // Each thread but one has a copy of the header. There is one offset for a row of blocks at the most.
+        let bands = threads > 1 ? (threads + 1) * (rows + header.scanStart) + 3 * header.frame.height : rows
         return DecodeMemoryNeed(
             assembly,
-            decoder: header.coefficientByteCount + rows + 2 * (header.colorProfile?.count ?? 0)
+            decoder: header.coefficientByteCount + bands + 2 * (header.colorProfile?.count ?? 0)
         )
     }
 }

@@ -36,9 +36,7 @@ public struct JPEGCoder: ImageCoder {
             let scanLimit = Self.scanLimit(header.frame, options.limits)
             if var counter = JPEGScanCounter(header) { try counter.count(bytes, limit: scanLimit) }
             let (layout, profile) = Self.layout(header, plan, options)
-            let source = try JPEGScanlineSource(
-                bytes,
-                size: (header.frame.width, header.frame.height),
+            let settings = JPEGScanlineSource.Settings(
                 layout: layout,
                 colorProfile: profile,
                 eighths: Self.eighths(for: plan, header.frame, options.scalingQuality),
@@ -46,6 +44,7 @@ public struct JPEGCoder: ImageCoder {
                 toleratesDamage: !options.refusesDamagedData,
                 deadline: deadline
             )
+            let source = try JPEGScanlineSource(bytes, header, settings)
             let image = try ImageAssembler.makeImage(
                 from: TimedRows.limiting(source, to: deadline),
                 properties: properties,

@@ -9,6 +9,8 @@ package struct JPEGHeader {
         var height: Int
         /// The horizontal and vertical sampling factors of each component.
         var sampling: [(horizontal: Int, vertical: Int)]
+        /// The offset of the height, two bytes.
+        var heightOffset = 0
 
         /// A Boolean value that indicates whether the coefficients of all scans must be kept in memory.
         var isProgressive: Bool { marker == 0xC2 || marker == 0xCA }
@@ -24,6 +26,8 @@ package struct JPEGHeader {
     var componentsInFirstScan = 0
     /// The offset of the first scan's data.
     var scanStart = 0
+    /// The number of blocks of components (MCUs) between two restart markers; 0 without markers.
+    var restartInterval = 0
 
     /// - Throws: ``WebImageError/Code/badImageData`` when the segments end before a scan starts, ``WebImageError/Code/unsupportedFormat``
     ///   for lossless, hierarchical and 12-bit images.
@@ -67,6 +71,7 @@ struct JPEGSegmentWalker {
     private var profile = ProfileParts()
     private let profileLimit: Int
     private var componentsInFirstScan: Int?
+    private var restartInterval = 0
 
     init(_ limits: ImageLimits) { profileLimit = limits.maximumColorProfileByteCount }
 
@@ -106,6 +111,7 @@ struct JPEGSegmentWalker {
         }
         header.componentsInFirstScan = componentsInFirstScan
         header.scanStart = position
+        header.restartInterval = restartInterval
         return header
     }
 
@@ -148,6 +154,8 @@ struct JPEGSegmentWalker {
         switch marker {
         case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
             if frame == nil { frame = try readFrame(marker, segment) }
+        case 0xDD:
+            restartInterval = segment.count >= 2 ? uint16(segment.lowerBound) : 0
         case 0xDA:
             componentsInFirstScan = segment.isEmpty ? 0 : Int(bytes[segment.lowerBound])
         case 0xE1:
@@ -191,7 +199,8 @@ struct JPEGSegmentWalker {
             marker: marker,
             width: uint16(start + 3),
             height: uint16(start + 1),
-            sampling: sampling
+            sampling: sampling,
+            heightOffset: start + 1
         )
     }
 

@@ -20,7 +20,7 @@ package struct AssemblyNeed: Sendable, Hashable {
     ///   - hasAlpha: pixels of more than 8 bits have alpha that is kept when they are converted to 8 bits.
     ///   - plan: the plan of the decode.
     ///   - options: the options of the decode.
-    ///   - isRandomAccess: bands of rows are read at the same time.
+    ///   - bandPixelCount: the number of pixels that are decoded, if bands of rows can be read at the same time; else 0.
     package init(
         width: Int,
         height: Int,
@@ -29,14 +29,13 @@ package struct AssemblyNeed: Sendable, Hashable {
         hasAlpha: Bool,
         plan: DecodePlan,
         options: ImageDecodeOptions,
-        isRandomAccess: Bool = false
+        bandPixelCount: Int = 0
     ) {
         if layout == .rgbaFloat, options.keepsHighBitDepth {
             addHighBitDepth(width: width, height: height, plan)
             return
         }
-        let isInBands = isRandomAccess && layout != .rgbaFloat
-        let threads = isInBands ? CodingQueue.mostThreads(forPixelCount: width * height) : 1
+        let threads = CodingQueue.mostThreads(forPixelCount: layout == .rgbaFloat ? 0 : bandPixelCount)
         var layout = layout
         // Rows that are narrowed to 8 bits, or have a deadline, are read a few at a time.
         let isInPieces = layout == .rgbaFloat || options.limits.maximumDecodeDuration != nil

@@ -62,7 +62,7 @@ package enum CodingQueue {
         let most = mostThreads(forPixelCount: pixelCount)
         let count = most > 1 ? min(most, shared.idlePlaceCount + 1) : 1
         // Whole blocks, so that threads write to different cache lines also where rows become columns.
-        let size = (rowCount / count + 63) & ~63
+        let size = (rowCount / count + 15) & ~15
         guard count > 1, size < rowCount else { return try body(0..<rowCount) }
         let failure = Lock<Failure?>(nil)
         shared.perform(parts: (rowCount + size - 1) / size) { index in

@@ -185,11 +185,7 @@ import Testing
         // Time of this thread, so that the machine's other work is not counted.
         let processorTime = ClockSource(
             wallTime: { ClockSource.system.wallTime() },
-            monotonicNanoseconds: {
-                var time = timespec()
-                clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-                return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-            }
+            monotonicNanoseconds: { UInt64(ThreadTime.nanoseconds) }
         )
         let cache = DiskCache(path: directory.path("cache"), config: ImageCacheConfig(), clock: processorTime)
         _ = DirectoryFiller.fill(cache.path, count: 20_000, newest: ClockSource.system.wallTime() - 30 * day)

@@ -33,6 +33,8 @@ struct webimage_jpeg_decoder;
 
 /// Creates a decoder of bytes in memory, which must stay valid until it is freed. NULL without memory.
 struct webimage_jpeg_decoder *webimage_jpeg_decoder_create(const uint8_t *data, size_t byte_count);
+/// Sets the bytes that follow those in memory, before the first of the calls below. They must stay valid, too.
+void webimage_jpeg_decoder_append(struct webimage_jpeg_decoder *decoder, const uint8_t *data, size_t byte_count);
 void webimage_jpeg_decoder_free(struct webimage_jpeg_decoder *decoder);
 /// Returns libjpeg's message of the error; empty without an error.
 const char *webimage_jpeg_decoder_message(const struct webimage_jpeg_decoder *decoder);
