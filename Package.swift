@@ -188,6 +188,12 @@ let allFormats = [
         modules: ["CJPEGXL", "CPixels"],
         library: systemLibrary("CJPEGXL", apt: "libjxl-dev", yum: "libjxl-devel")
     ),
+    Format(
+        name: "RAW",
+        headers: ["libraw/libraw.h"],
+        modules: ["CRAWShims"],
+        library: shims("CRAWShims", linking: "raw_r")
+    ),
     // poppler is GPL. The module WebImagePDF, which other programs link, only starts the worker program.
     Format(
         name: "PDF",

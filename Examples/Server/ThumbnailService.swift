@@ -128,7 +128,9 @@ extension WebImageError {
         case .limitExceeded:
             // The memory budget was full, which passes, unless this one image needs more than all of it.
             if let limit, limit.name == "memoryBudget", limit.required <= limit.allowed { 503 } else { 413 }
-        case .badImageData, .unsupportedFormat, .blacklisted, .decoderCrashed, .decodeTimedOut, .pageNotFound: 422
+        case .badImageData, .unsupportedFormat, .blacklisted, .decoderCrashed, .decodeTimedOut, .pageNotFound,
+            .previewNotFound:
+            422
         case .timedOut: 504
         case .outOfMemory, .cancelled: 503
         case .decoderUnavailable, .encodingFailed: 500

@@ -2,6 +2,7 @@ import FoundationEssentials
 import TestSupport
 import WebImage
 import WebImageFormats
+import WebImageRAW
 
 @testable import WebImageAVIF
 @testable import WebImageCodecs
@@ -66,7 +67,7 @@ extension FuzzTarget {
 
     /// Workers are not searched.
     private static let manager: ImageCodersManager = {
-        let apart: [any ImageCoder] = [SVGCoder(maximumInProcessByteCount: .max), PopplerCoder()]
+        let apart: [any ImageCoder] = [SVGCoder(maximumInProcessByteCount: .max), PopplerCoder(), RAWCoder()]
         let formats = WebImageFormats.coders.filter { !($0 is IsolatedImageCoder) }
         return ImageCodersManager(coders: ImageCodersManager.builtIn + formats + apart)
     }()

@@ -15,13 +15,18 @@ struct ImageCheck {
     /// files.
     let showsUsedMemory: Bool
 
-    init(_ coder: any ImageCoder, _ data: Data) {
+    init(
+        _ coder: any ImageCoder,
+        _ data: Data,
+        rawDevelopment: ImageDecodeOptions.RawDevelopment = .preview
+    ) {
         self.coder = coder
         // libde265 leaves undecoded pixels as allocated. Only a separate process isolates them.
         showsUsedMemory = coder is HEIFCoder || [.heic, .heif].contains(ImageFormat(detecting: data))
         self.data = data
         random = SeededGenerator(seed: data.withUnsafeBytes { Hashing.xxh3($0) })
         options.limits = Self.limits
+        options.rawDevelopment = rawDevelopment
     }
 
     /// Small, so that an input takes milliseconds.
@@ -75,7 +80,7 @@ struct ImageCheck {
 
     /// The errors that the protocol promises. Out of memory under such limits would be one.
     static func checkCode(_ error: WebImageError) throws(FuzzFinding) {
-        let codes: [WebImageError.Code] = [.badImageData, .limitExceeded, .unsupportedFormat]
+        let codes: [WebImageError.Code] = [.badImageData, .limitExceeded, .unsupportedFormat, .previewNotFound]
         try must(codes.contains(error.code), "an error of another kind: \(error)")
     }
 
@@ -84,8 +89,10 @@ struct ImageCheck {
         guard let image else { return }
         guard let properties else { throw FuzzFinding("pixels without a header") }
         let (width, height) = properties.uprightSize
+        // The header of a raw file is about the sensor.
+        let isPreview = properties.format == .raw && options.rawDevelopment == .preview
         try must(
-            (image.pixelWidth, image.pixelHeight) == (width, height),
+            isPreview || (image.pixelWidth, image.pixelHeight) == (width, height),
             "\(image.pixelWidth)x\(image.pixelHeight) pixels for \(width)x\(height)"
         )
         try must(image.pixelByteCount <= options.limits.maximumDecodedByteCount, "more bytes than are allowed")

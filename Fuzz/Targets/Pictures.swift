@@ -3,6 +3,7 @@ import WebImageAVIF
 import WebImageHEIF
 import WebImageJPEGXL
 import WebImagePDFDecoder
+import WebImageRAW
 import WebImageSVG
 import WebImageTIFF
 
@@ -59,6 +60,20 @@ extension FuzzTarget {
             HEIFCoder(),
             dictionary: "iso",
             [Fixtures(directory: "HEIF", suffix: "heic"), Fixtures(directory: "CodedSizes", suffix: "heic")]
+        ),
+        FuzzTarget(
+            name: "raw",
+            summary: "header, preview, thumbnail, development",
+            longestInput: 24 << 10,
+            timeout: 10,
+            dictionary: "raw",
+            fixtures: ["dng", "nef", "arw", "cr2", "orf", "rw2"].map { Fixtures(directory: "RAW", suffix: $0) },
+            check: { (data) throws(FuzzFinding) in
+                for development in [ImageDecodeOptions.RawDevelopment.preview, .full] {
+                    var check = ImageCheck(RAWCoder(), data, rawDevelopment: development)
+                    try check.run()
+                }
+            }
         ),
         picture("jpegxl", JPEGXLCoder(), dictionary: "jpegxl", [Fixtures(directory: "JPEGXL", suffix: "jxl")]),
     ]

@@ -8,6 +8,9 @@ import WebImagePDF
 #if WEBIMAGE_SVG
     import WebImageSVG
 #endif
+#if WEBIMAGE_RAW
+    import WebImageRAW
+#endif
 #if WEBIMAGE_AVIF
     import WebImageAVIF
 #endif
@@ -18,7 +21,7 @@ import WebImagePDF
     import WebImageJPEGXL
 #endif
 
-/// The formats that are separate products: TIFF, SVG, PDF, AVIF, HEIF and JPEG XL. Formats whose library was missing when the
+/// The formats that are separate products: TIFF, SVG, PDF, AVIF, HEIF, JPEG XL and the raw files of cameras. Formats whose library was missing when the
 /// package was built are left out. PDF needs no library at build time; `webimage-decoder-pdf` must be installed where documents are
 /// drawn.
 public enum WebImageFormats {
@@ -40,11 +43,28 @@ public enum WebImageFormats {
         #if WEBIMAGE_JPEGXL
             coders.append(JPEGXLCoder())
         #endif
+        #if WEBIMAGE_RAW
+            coders.append(raw)
+        #endif
         return coders
     }
 
     /// Draws in worker processes of a separate program, which links poppler.
     private static let pdf = IsolatedImageCoder(DecodeIsolation(formats: [.pdf]), base: PDFCoder())
+
+    #if WEBIMAGE_RAW
+        /// Decodes in worker processes: LibRaw parses the formats of hundreds of cameras. Previews take milliseconds; developing an image of
+        /// 50 megapixels takes more than the usual 5 s.
+        private static let raw: IsolatedImageCoder = {
+            var isolation = DecodeIsolation(formats: [.raw])
+            isolation.maximumDecodeDuration = 30
+            return IsolatedImageCoder(
+                isolation,
+                base: RAWCoder(),
+                advice: "to decode raw files in this process, add RAWCoder()"
+            )
+        }()
+    #endif
 
     #if WEBIMAGE_SVG
         /// Decodes in worker processes: librsvg cannot be cancelled, and limits neither its time nor its memory.
@@ -62,7 +82,8 @@ public enum WebImageFormats {
     /// ``WebImage/WebImageError/Code/decoderUnavailable``. To draw small documents in this process, add
     /// `SVGCoder(maximumInProcessByteCount:)` to the manager, before or after this call.
     ///
-    /// PDF is always drawn in worker processes, by the separate program `webimage-decoder-pdf`.
+    /// PDF is always drawn in worker processes, by the separate program `webimage-decoder-pdf`. Raw files of cameras are decoded in
+    /// workers, too, unless `RAWCoder()` is added to the manager.
     ///
     /// - Parameter manager: where to register them; the shared manager by default.
     public static func registerAll(in manager: ImageCodersManager = .shared) {

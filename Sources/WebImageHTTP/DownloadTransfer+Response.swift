@@ -174,7 +174,8 @@ extension DownloadTransfer {
         case .undecided:
             nextSniff = min(max(2 * byteCount, ImageSniffer.signatureLength), ImageSniffer.textLength)
             return nil
-        case .image: self.sniffer = nil
+        // The whole body is checked once more: raw files of cameras may begin like TIFF.
+        case .image: nextSniff = .max
         case .refused(let error): return error
         }
         return nil

@@ -5,14 +5,20 @@ import FoundationEssentials
 enum DecodeSamples {
     private static let images: [Data] = encoded.compactMap { Data(base64Encoded: $0) }
 
-    /// Returns the images that a worker decodes before it enters the sandbox.
-    static func samples(for kind: WorkerKind) -> [Data] {
-        switch kind {
-        case .sealed: images
-        case .fonts: images + [Data(drawing.utf8)]
-        case .pdf: [Data(document.utf8)]
-        }
+    /// Returns the images that a worker decodes before it enters the sandbox, with their options.
+    static func samples(for kind: WorkerKind) -> [(data: Data, options: ImageDecodeOptions)] {
+        let files =
+            switch kind {
+            case .sealed: images + rawFiles
+            case .fonts: images + [Data(drawing.utf8)]
+            case .pdf: [Data(document.utf8)]
+            }
+        var developing = ImageDecodeOptions()
+        developing.rawDevelopment = .full
+        return files.map { ($0, ImageDecodeOptions()) } + (kind == .sealed ? rawFiles.map { ($0, developing) } : [])
     }
+
+    private static let rawFiles: [Data] = [raw].compactMap { Data(base64Encoded: $0) }
 
     /// A document of one page with text in fonts that are not embedded, a JPEG and transparency.
     static var document: String {
@@ -61,6 +67,22 @@ enum DecodeSamples {
         let format = Data(base64Encoded: base64).map { ImageFormat(detecting: $0) } ?? .undefined
         return "<image width='9' height='9' href='data:\(format.mimeType);base64,\(base64)'/>"
     }
+
+    /// A raw file of a camera, a DNG with a preview, mosaic data in lossless JPEG, and the colours of a camera.
+    private static let raw =
+        "SUkqAAgAAAAaAP4ABAABAAAAAAAAAAABBAABAAAAGAAAAAEBBAABAAAAGAAAAAIBAwABAAAAEAAAAAMBAwABAAAABwAAAAYBAwABAAAAI4AAAA8BAgAJAAAARgEAABAB"
+        + "AgAIAAAAUAEAABEBBAABAAAAWAEAABIBAwABAAAAAQAAABUBAwABAAAAAQAAABYBBAABAAAAGAAAABcBBAABAAAAqgEAABwBAwABAAAAAQAAAEoBBAABAAAAAgMAAI2C"
+        + "AwACAAAAAgACAI6CAQAEAAAAAAEBAhLGAQAEAAAAAQQAABPGAQAEAAAAAQEAABTGAgARAAAANAQAABrGAwABAAAAAAAAAB3GBAABAAAA/w8AAB3GBAABAAAA/w8AACHG"
+        + "CgAJAAAARgQAACjGBQADAAAAjgQAAFrGAwABAAAAFQAAAAAAAABXZWJJbWFnZQAARml4dHVyZQD/2P/EACQAAAAAABEAAAAAAAAAAAAAAAABAgMEBQYHCAkKCwwNDg8Q"
+        + "/8MACwwAGAAYAQERAP/aAAgBAQABAAAyAQAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        + "/9kLAP4ABAABAAAAAQAAAAABBAABAAAAEAAAAAEBBAABAAAAEAAAAAIBAwADAAAAjAMAAAMBAwABAAAABwAAAAYBAwABAAAABgAAABEBBAABAAAAkgMAABUBAwABAAAA"
+        + "AwAAABYBBAABAAAAEAAAABcBBAABAAAAoQAAABwBAwABAAAAAQAAAAAAAAAIAAgACAD/2P/gABBKRklGAAEBAAABAAEAAP/bAEMAUDc8RjwyUEZBRlpVUF94yIJ4bm54"
+        + "9a+5kcj////////////////////////////////////////////////////AAAsIABAAEAEBEQD/xAAVAAEBAAAAAAAAAAAAAAAAAAAAAv/EABQQAQAAAAAAAAAAAAAA"
+        + "AAAAAAD/2gAIAQEAAD8AgB//2QBXZWJJbWFnZSBGaXh0dXJlAACWfgAAECcAAPTD//8QJwAAhuz//xAnAAAn2v//ECcAAEZJAAAQJwAAnwEAABAnAAAtAgAAECcAAAj4"
+        + "//8QJwAASikAABAnAAABAAAAAQAAAAEAAAABAAAAAQAAAAEAAAA="
 
     private static let encoded = [
         "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABQODxIPDRQSEBIXFRQYHjIhHhwcHj0sLiQySUBMS0dARkVQWnNiUFVtVkVGZIhlbXd7gYKBTmCNl4x9lnN+gXz/"

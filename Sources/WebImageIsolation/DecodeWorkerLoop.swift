@@ -45,7 +45,7 @@ struct DecodeWorkerLoop {
         CodingQueue.shared.width = 1
         SharedBuffers.inUse = buffers
         PixelStorage.source = { [buffers] in buffers.storage(byteCount: $0) }
-        for sample in DecodeSamples.samples(for: kind) { _ = try? coder.decode(sample, options: ImageDecodeOptions()) }
+        for sample in DecodeSamples.samples(for: kind) { _ = try? coder.decode(sample.data, options: sample.options) }
         let paths = kind.readable.map { strdup($0) }
         var pointers = paths.map { UnsafePointer($0) } + [nil]
         let standing = pointers.withUnsafeMutableBufferPointer { pointers in

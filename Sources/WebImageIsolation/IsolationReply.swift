@@ -202,7 +202,10 @@ extension ImageProperties {
 
 extension WebImageError {
     /// The codes that a decoder may report.
-    private static let codes: [Code] = [.badImageData, .limitExceeded, .unsupportedFormat, .outOfMemory, .pageNotFound]
+    private static let codes: [Code] = [
+        .badImageData, .limitExceeded, .unsupportedFormat, .outOfMemory, .pageNotFound, .previewNotFound,
+        .decodeTimedOut,
+    ]
 
     fileprivate func write(to writer: inout WireWriter) {
         writer.write(code.rawValue)

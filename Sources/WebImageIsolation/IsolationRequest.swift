@@ -130,6 +130,7 @@ extension ImageDecodeOptions {
         writer.write(decodeToHDR)
         writer.write(refusesDamagedData)
         writer.write(page)
+        writer.write(rawDevelopment.rawValue)
         limits.write(to: &writer)
     }
 
@@ -152,6 +153,10 @@ extension ImageDecodeOptions {
         decodeToHDR = try reader.bool()
         refusesDamagedData = try reader.bool()
         page = try reader.int()
+        guard let development = RawDevelopment(rawValue: try reader.int()) else {
+            throw WireError("unknown development")
+        }
+        rawDevelopment = development
         limits = try ImageLimits(from: &reader)
     }
 }

@@ -28,7 +28,7 @@ struct ImageList: Sendable {
 
     private static let extensions: Set<String> = [
         "jpg", "jpeg", "png", "apng", "gif", "webp", "bmp", "ico", "cur", "tif", "tiff", "svg", "avif", "avifs", "heic",
-        "heif", "jxl", "pdf",
+        "heif", "jxl", "pdf", "dng", "cr2", "cr3", "nef", "arw", "orf", "rw2", "raf", "pef", "srw",
     ]
     private static let listExtensions: Set<String> = ["txt", "list", "urls", "m3u"]
     private static let mostListBytes = 16 << 20

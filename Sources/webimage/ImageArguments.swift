@@ -7,6 +7,8 @@ struct ImageArguments: Sendable {
     var scaling: ImageDecodeOptions.ScalingQuality = .high
     /// The page, counted from 0; nil for the first.
     var page: Int?
+    /// The image of a camera's raw file; nil for the embedded preview.
+    var rawDevelopment: ImageDecodeOptions.RawDevelopment?
     var transformers: [any ImageTransformer] = []
 
     static let specs: [OptionSpec] =
@@ -22,10 +24,16 @@ struct ImageArguments: Sendable {
                 value: "high|fast",
                 "filter for thumbnails: Lanczos (high, the default) or box (fast)"
             ),
-            pageSpec,
+            pageSpec, rawDevelopmentSpec,
         ] + TransformArguments.specs
 
     static let pageSpec = OptionSpec("--page", value: "N", "page of a PDF document; 1, the first, by default")
+
+    static let rawDevelopmentSpec = OptionSpec(
+        "--raw-development",
+        value: "preview|full",
+        "of a camera's raw file: decode the embedded preview (the default), or develop the raw data"
+    )
 
     static func page(_ arguments: ParsedArguments) throws -> Int? {
         try arguments.integer("--page", in: 1...9_999_999).map { $0 - 1 }
@@ -48,6 +56,11 @@ struct ImageArguments: Sendable {
                     throw UsageError("--scaling takes high or fast, not '\(value)'")
                 }
                 scaling = quality
+            case "--raw-development":
+                guard let wanted = ["preview": ImageDecodeOptions.RawDevelopment.preview, "full": .full][value] else {
+                    throw UsageError("--raw-development takes preview or full, not '\(value)'")
+                }
+                rawDevelopment = wanted == .full ? .full : nil
             default:
                 if let transformer = try TransformArguments.transformer(name, value) {
                     transformers.append(transformer)
@@ -57,11 +70,12 @@ struct ImageArguments: Sendable {
     }
 
     /// True if the bytes as received are the image.
-    var isEmpty: Bool { thumbnail == nil && page == nil && transformers.isEmpty }
+    var isEmpty: Bool { thumbnail == nil && page == nil && rawDevelopment == nil && transformers.isEmpty }
 
     func apply(to context: inout WebImageContext) {
         context.thumbnailPixelSize = thumbnail
         context.page = page
+        context.rawDevelopment = rawDevelopment
         var options = ImageDecodeOptions()
         options.scalingQuality = scaling
         context.decodeOptions = options

@@ -87,6 +87,26 @@ import WebImage
         #expect(copy == (try Fixtures.data("PDF/reportlab.pdf")))
     }
 
+    @Test func `A raw file is identified by its sensor, and converted by its preview or developed`() async throws {
+        let path = Fixtures.path("RAW/nikon.nef")
+        let facts = try await harness.run("identify", path)
+        #expect(facts.output.hasPrefix("\(path): RAW 95x64, orientation 8, 16 bits, "), "\(facts)")
+        for (development, size) in [([], "64x96"), (["preview"], "64x96"), (["full"], "64x95")] {
+            let words = development.flatMap { ["--raw-development", $0] }
+            #expect(try await harness.run(["get", path, "-o", "a.png"] + words + ["--force"]).status == 0)
+            #expect(try await harness.run("identify", "a.png").output.hasPrefix("a.png: PNG \(size), "))
+        }
+        #expect(try await harness.run("get", path, "--raw-development", "half").status == 64)
+        // Without an option it is copied, and a developed image is a JPEG.
+        #expect(try await harness.run("get", path, "-o", "copies/").status == 0)
+        let copy = try Data(contentsOf: URL(fileURLWithPath: harness.directory.path("copies/nikon.nef")))
+        #expect(copy == (try Fixtures.data("RAW/nikon.nef")))
+        #expect(try await harness.run("get", path, "--raw-development", "full", "-o", "made/").status == 0)
+        #expect(try await harness.run("identify", "made/nikon.jpg").output.contains(": JPEG 64x95, "))
+        let none = try await harness.run("get", Fixtures.path("RAW/pidng.dng"), "-o", "b.png")
+        #expect(none.status == 1 && none.errors.contains("no preview"), "\(none)")
+    }
+
     @Test func `Without the program for PDF the error says how to get it`() async throws {
         let path = Fixtures.path("PDF/cairo.pdf")
         let run = try await harness.run("identify", path, environment: ["WEBIMAGE_DECODER_PDF": "/nonexistent/decoder"])

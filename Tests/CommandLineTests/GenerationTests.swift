@@ -141,7 +141,10 @@ import Testing
         for type in try types("Packaging/data/org.example.webimage.Gallery.desktop") {
             #expect(thumbnails.contains(type), "\(type)")
         }
-        for name in ["jpeg", "png", "gif", "webp", "bmp", "x-icon", "tiff", "svg+xml", "avif", "heic", "heif", "jxl"] {
+        for name in [
+            "jpeg", "png", "gif", "webp", "bmp", "x-icon", "tiff", "svg+xml", "avif", "heic", "heif", "jxl",
+            "x-adobe-dng",
+        ] {
             #expect(thumbnails.contains("image/\(name)"), "\(name)")
         }
     }

@@ -11,7 +11,7 @@ import Testing
         let others = [
             "libgtk", "libgdk-", "libadwaita", "libcurl", "libwebp", "liblcms", "libavif", "libheif", "libjxl",
             "librsvg",
-            "libtiff", "libchafa",
+            "libtiff", "libchafa", "libraw",
         ]
         #expect(others.filter(run.output.contains) == [])
     }
@@ -25,7 +25,9 @@ import Testing
         )
         let loaded = run.errors.split(separator: "\n").filter { $0.contains("calling init:") }
         #expect(run.status == 0 && loaded.contains { $0.contains("libpng") })
-        for library in ["libwebp.so", "libcurl", "libavif", "libheif", "libjxl", "librsvg", "libtiff", "libchafa"] {
+        for library in [
+            "libwebp.so", "libcurl", "libavif", "libheif", "libjxl", "librsvg", "libtiff", "libchafa", "libraw",
+        ] {
             #expect(loaded.contains { $0.contains(library) } == libraries.contains(library), "\(library)")
         }
     }

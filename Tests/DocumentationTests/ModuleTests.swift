@@ -6,6 +6,7 @@ import Testing
 @Suite struct ModuleTests {
     private static let formats = [
         "WebImageTIFF", "WebImageSVG", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL", "WebImagePDF",
+        "WebImageRAW",
     ]
     /// These modules do not import each other.
     private static let middle = [

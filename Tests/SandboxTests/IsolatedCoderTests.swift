@@ -115,7 +115,7 @@ struct IsolatedCoderTests {
     }
 
     @Test func `The formats of higher risk are the documented ones`() {
-        #expect(DecodeIsolation.risky.formats == [.svg, .pdf, .heic, .heif, .avif, .jpegXL, .tiff])
+        #expect(DecodeIsolation.risky.formats == [.svg, .pdf, .heic, .heif, .avif, .jpegXL, .tiff, .raw])
         #expect(DecodeIsolation().formats == nil && DecodingPlace.isolated.isolation == DecodeIsolation())
         #expect(DecodingPlace.inProcess.isolation == nil)
     }

@@ -34,10 +34,14 @@ struct IsolatedFormatTests {
         (covering.thumbnailCovers, stretched.preserveAspectRatio) = (true, false)
         var limited = ImageDecodeOptions()
         limited.scaleDownLimitBytes = 1500
-        return [ImageDecodeOptions(), small, wide, covering, stretched, limited]
+        var (developed, wideDeveloped) = (ImageDecodeOptions(), wide)
+        (developed.rawDevelopment, wideDeveloped.rawDevelopment) = (.full, .full)
+        return [ImageDecodeOptions(), small, wide, covering, stretched, limited, developed, wideDeveloped]
     }
 
-    @Test(arguments: [("AVIF", "avif"), ("HEIF", "heic"), ("JPEGXL", "jxl"), ("TIFF", "tiff"), ("SVG", "svg")])
+    @Test(arguments: [
+        ("AVIF", "avif"), ("HEIF", "heic"), ("JPEGXL", "jxl"), ("TIFF", "tiff"), ("SVG", "svg"), ("RAW", "dng"),
+    ])
     func `Every fixture has the same result as in this process: image, header or error`(folder: String, ending: String)
         async throws
     {
@@ -108,6 +112,7 @@ struct IsolatedFormatTests {
         let (ours, theirs) = (ours, theirs)
         for file in [
             "AVIF/420.avif", "HEIF/420.heic", "JPEGXL/one-pixel.jxl", "TIFF/photo-lzw.tiff", "SVG/entities.svg",
+            "RAW/previews.dng",
         ] {
             let whole = try Fixtures.data(file)
             for part in [1, 5, 9, 13] {

@@ -28,6 +28,7 @@ import Testing
         options.limits.maximumScanCount = .random(in: 0...Int.max, using: &random)
         if Bool.random(using: &random) { options.limits.maximumDecodeDuration = .random(in: 0...9, using: &random) }
         options.page = .random(in: 0...Int.max, using: &random)
+        options.rawDevelopment = .random(using: &random) ? .preview : .full
         options.limits.maximumColorProfileByteCount = .random(in: 0...Int.max, using: &random)
         return options
     }

@@ -23,7 +23,7 @@ import WebImageModel
         (.tiff, [0x49, 0x49, 0x2A, 0]), (.tiff, [0x4D, 0x4D, 0, 0x2A]),
         (.tiff, [0x49, 0x49, 0x2B, 0, 8, 0, 0, 0]), (.tiff, [0x4D, 0x4D, 0, 0x2B, 0, 8, 0, 0]),
         (.jpegXL, [0xFF, 0x0A]), (.jpegXL, [0, 0, 0, 12, 0x4A, 0x58, 0x4C, 0x20, 13, 10, 0x87, 10]),
-        (.pdf, Array("%PDF-".utf8)),
+        (.pdf, Array("%PDF-".utf8)), (.raw, Array("FUJIFILMCCD-RAW ".utf8)),
         (.ico, [0, 0, 1, 0, 1, 0, 16, 16, 0, 0, 1, 0, 32, 0, 0, 4, 0, 0, 22, 0, 0, 0]),
         (.ico, [0, 0, 2, 0, 1, 0, 16, 16, 0, 0, 1, 0, 32, 0, 0, 4, 0, 0, 22, 0, 0, 0]),
     ]
@@ -55,6 +55,66 @@ import WebImageModel
         #expect(format(Array("see\n%PDF-".utf8)) == .undefined)
         #expect(format(Array("\u{FEFF}\r%PDF-2.0".utf8)) == .pdf)
         #expect(format([0xFF, 0xD8, 0xFF, 0x0A] + header) == .jpeg)
+    }
+
+    /// A TIFF structure of one directory with a number of 16 bits for each tag, and the directories after it.
+    private func tiff(
+        _ entries: [(Int, Int)],
+        start: [UInt8] = [0x49, 0x49, 0x2A, 0],
+        next: Int = 0,
+        after: [UInt8] = []
+    ) -> [UInt8] {
+        func bytes(_ value: Int, _ count: Int) -> [UInt8] {
+            (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+        }
+        let directory =
+            bytes(entries.count, 2) + entries.flatMap { bytes($0.0, 2) + bytes(4, 2) + bytes(1, 4) + bytes($0.1, 4) }
+        return start + bytes(8, 4) + directory + bytes(next, 4) + after
+    }
+
+    @Test func `Raw files of cameras are distinguished from TIFF by their directories`() {
+        #expect(format(tiff([(256, 9), (262, 2)])) == .tiff)
+        #expect(format(tiff([(259, 7), (262, 32_803)])) == .raw && format(tiff([(262, 34_892)])) == .raw)
+        #expect(format(tiff([(259, 34_713)])) == .raw && format(tiff([(50_706, 1)])) == .raw)
+        // In the second directory, and in one below.
+        let sensor = Array(tiff([(262, 32_803)]).dropFirst(8))
+        #expect(format(tiff([(262, 2)], next: 26, after: sensor)) == .raw)
+        #expect(format(tiff([(330, 26)], after: sensor)) == .raw)
+        #expect(format(tiff([(330, 8)], next: 8)) == .tiff, "a loop ends")
+        #expect(format(tiff([(262, 2)], next: 1 << 30)) == .tiff)
+        let cr2: [UInt8] = [0x49, 0x49, 0x2A, 0, 16, 0, 0, 0, 0x43, 0x52, 2, 0]
+        #expect(format(cr2) == .raw && format(Array(cr2.dropLast(2))) == .tiff)
+    }
+
+    @Test func `Variants of TIFF that only cameras write are raw, if they have a directory`() {
+        for start: [UInt8] in [[0x49, 0x49, 0x52, 0x4F], [0x49, 0x49, 0x52, 0x53], [0x49, 0x49, 0x55, 0]] {
+            let file = tiff([(256, 9)], start: start)
+            #expect(format(file) == .raw)
+            for length in 0..<22 { #expect(format(Array(file.prefix(length))) == .undefined, "\(length)") }
+        }
+        #expect(format("IIRO is an abbreviation, of which there are many") == .undefined)
+        #expect(format("MMOR and nothing else in this text but letters") == .undefined)
+        #expect(fileType("crx ", ["crx ", "isom"]) == .raw)
+    }
+
+    @Test func `Directories of TIFF are read within limits`() throws {
+        let bytes = tiff([(256, 9), (274, 6)])
+        try bytes.withUnsafeBytes { bytes in
+            let structure = try #require(TIFFStructure(bytes))
+            let directory = try #require(structure.directory(at: structure.firstDirectory))
+            #expect(structure.version == 42 && structure.value(274, in: directory) == 6 && directory.next == 0)
+            #expect(structure.value(257, in: directory) == nil && structure.directory(at: 4) == nil)
+            #expect(structure.directory(at: bytes.count) == nil && structure.directories().count == 1)
+        }
+        // Each directory is followed by itself and by many others.
+        let many = tiff((0..<600).map { ($0, 8) }, next: 8)
+        many.withUnsafeBytes { bytes in
+            let structure = TIFFStructure(bytes)
+            #expect(structure?.directories().count == 1 && structure?.directory(at: 8)?.next == 0)
+            #expect(structure?.directory(at: 8).flatMap { structure?.entry(511, in: $0) } != nil)
+            #expect(structure?.directory(at: 8).flatMap { structure?.entry(512, in: $0) } == nil)
+        }
+        #expect(Array(repeating: 0x49, count: 7).withUnsafeBytes { TIFFStructure($0) == nil })
     }
 
     @Test func `Brands distinguish HEIC, HEIF and AVIF`() {

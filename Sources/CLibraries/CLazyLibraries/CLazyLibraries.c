@@ -36,6 +36,14 @@
 #define LAZY_TIFF "libtiff.so.6"
 #endif
 #endif
+#if defined(WEBIMAGE_RAW) && __has_include(<libraw/libraw_version.h>)
+#include <libraw/libraw_version.h>
+#if LIBRAW_SHLIB_CURRENT >= 20 && LIBRAW_SHLIB_CURRENT <= 24
+#define RAW_TEXT(x) #x
+#define RAW_STRING(x) RAW_TEXT(x)
+#define LAZY_RAW "libraw_r.so." RAW_STRING(LIBRAW_SHLIB_CURRENT)
+#endif
+#endif
 #if defined(WEBIMAGE_HEIF)
 #define LAZY_HEIF "libheif.so.1"
 #endif

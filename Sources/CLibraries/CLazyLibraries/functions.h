@@ -228,6 +228,21 @@ FUNCTION(LAZY_CAIRO, cairo_surface_flush)
 FUNCTION(LAZY_GOBJECT, g_object_unref)
 #endif
 
+#ifdef LAZY_RAW
+FUNCTION(LAZY_RAW, libraw_adjust_sizes_info_only)
+FUNCTION(LAZY_RAW, libraw_close)
+FUNCTION(LAZY_RAW, libraw_dcraw_clear_mem)
+FUNCTION(LAZY_RAW, libraw_dcraw_make_mem_image)
+FUNCTION(LAZY_RAW, libraw_dcraw_process)
+FUNCTION(LAZY_RAW, libraw_init)
+FUNCTION(LAZY_RAW, libraw_open_buffer)
+FUNCTION(LAZY_RAW, libraw_set_dataerror_handler)
+FUNCTION(LAZY_RAW, libraw_set_progress_handler)
+FUNCTION(LAZY_RAW, libraw_strerror)
+FUNCTION(LAZY_RAW, libraw_unpack)
+FUNCTION(LAZY_RAW, libraw_unpack_thumb)
+#endif
+
 #ifdef LAZY_RSVG
 FUNCTION(LAZY_RSVG, rsvg_handle_get_intrinsic_dimensions)
 FUNCTION(LAZY_RSVG, rsvg_handle_get_intrinsic_size_in_pixels)

@@ -6,10 +6,18 @@ extension JPEGCoder {
     public func memoryNeed(
         of data: Data,
         options: ImageDecodeOptions
+    ) throws(WebImageError) -> DecodeMemoryNeed { try memoryNeed(of: data, options: options) { _ in } }
+
+    /// Returns the memory cost of decoding a JPEG that is embedded in another file; ``decode(_:options:adapt:)`` describes the parameters.
+    package func memoryNeed(
+        of data: Data,
+        options: ImageDecodeOptions,
+        adapt: (inout ImageProperties) -> Void
     ) throws(WebImageError) -> DecodeMemoryNeed {
         try data.withBytes { (bytes) throws(WebImageError) in
             let header = try JPEGHeader(bytes, limits: options.limits)
-            let properties = Self.properties(header, options.limits)
+            var properties = Self.properties(header, options.limits)
+            adapt(&properties)
             let plan = try DecodePlan.make(for: properties, options: options)
             try options.limits.check(decodedByteCount: header.coefficientByteCount)
             return Self.memoryNeed(header, plan, options)

@@ -27,10 +27,22 @@ public struct JPEGCoder: ImageCoder {
 
     /// Decodes the image, upright, in sRGB.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
+        try decode(data, options: options) { _ in }
+    }
+
+    /// Decodes a JPEG that is embedded in another file.
+    ///
+    /// - Parameter adapt: sets what the other file says of it: format and orientation.
+    package func decode(
+        _ data: Data,
+        options: ImageDecodeOptions,
+        adapt: (inout ImageProperties) -> Void
+    ) throws(WebImageError) -> Image {
         let deadline = DecodeDeadline(options.limits)
         return try data.withBytes { (bytes) throws(WebImageError) in
             let header = try JPEGHeader(bytes, limits: options.limits)
-            let properties = Self.properties(header, options.limits)
+            var properties = Self.properties(header, options.limits)
+            adapt(&properties)
             let plan = try DecodePlan.make(for: properties, options: options)
             try options.limits.check(decodedByteCount: header.coefficientByteCount)
             let scanLimit = Self.scanLimit(header.frame, options.limits)

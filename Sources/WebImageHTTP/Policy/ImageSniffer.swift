@@ -31,6 +31,8 @@ package struct ImageSniffer: Sendable {
         guard isWhole || bytes.count >= Self.signatureLength else { return .undecided }
         if !isWhole, Self.lacksBrands(bytes) { return .undecided }
         let format = ImageFormat(detecting: bytes)
+        // Raw files of cameras begin like TIFF; the directories that show the difference may be at the end.
+        if format == .tiff, !isWhole, formats.contains(.raw), !formats.contains(.tiff) { return .undecided }
         // The header of PDF may follow other bytes.
         let mayBePDF = format == .undefined && formats.contains(.pdf) && bytes.count < ImageFormat.pdfHeaderEnd
         return mayBePDF && !isWhole ? .undecided : verdict(of: format)

@@ -147,7 +147,7 @@ extension WebImageError {
     fileprivate var isWorthRemembering: Bool {
         switch code {
         case .limitExceeded where isOfMemoryBudget: false
-        case .cancelled, .notCached, .downloadRefused, .cacheNotModified, .pageNotFound: false
+        case .cancelled, .notCached, .downloadRefused, .cacheNotModified, .pageNotFound, .previewNotFound: false
         default: true
         }
     }
@@ -313,7 +313,7 @@ extension WebImageManager {
 
     func resultKey(for originalKey: String, _ load: ResolvedLoad) -> String {
         let context = load.context
-        var key = CacheKeys.page(originalKey, context?.page ?? 0)
+        var key = CacheKeys.selection(originalKey, context?.page ?? 0, context?.rawDevelopment ?? .preview)
         if let size = context?.thumbnailPixelSize, size.isUsable {
             let preserves = context?.preserveAspectRatio ?? true
             let covers = context?.thumbnailCovers ?? false

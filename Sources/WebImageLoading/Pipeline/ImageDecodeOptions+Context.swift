@@ -20,6 +20,7 @@ extension ImageDecodeOptions {
         if let preserve = context.preserveAspectRatio { preserveAspectRatio = preserve }
         if let covers = context.thumbnailCovers { thumbnailCovers = covers }
         if let number = context.page { page = number }
+        if let development = context.rawDevelopment { rawDevelopment = development }
         switch context.formatHint {
         case .inherited: break
         case .none: formatHint = nil
@@ -32,4 +33,9 @@ extension ImageDecodeOptions {
             scaleDownLimitBytes = Self.defaultScaleDownLimitBytes
         }
     }
+}
+
+extension ImageDecodeOptions {
+    /// True if the options select what a file's own key means: the first page, and the preview of a raw file.
+    var selectsDefault: Bool { page == 0 && rawDevelopment == .preview }
 }

@@ -24,7 +24,8 @@ extension LoadPlan {
 
     /// Returns the full-size original if it is in memory, allowed and useful.
     func originalMemoryHit() -> PipelineImage? {
-        guard result.value.queriesOriginalMemory, !chain.isEmpty, !decode.options.isThumbnail, decode.options.page == 0,
+        guard result.value.queriesOriginalMemory, !chain.isEmpty, !decode.options.isThumbnail,
+            decode.options.selectsDefault,
             let originalKey,
             let image = memoryImage(forKey: originalKey, of: decode.original.cache)
         else { return nil }

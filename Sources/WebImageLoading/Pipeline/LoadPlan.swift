@@ -250,7 +250,7 @@ extension LoadPlan {
     var replaces: Bool { result.value.replaces }
 
     var originalKey: String? { decode.original.cacheKey }
-    /// True if the result is the original itself, neither a thumbnail nor transformed, nor another page.
+    /// True if the result is the original itself, neither a thumbnail nor transformed, nor another page or a developed image.
     var isOriginal: Bool { cacheKey == originalKey }
     /// True if result and original are the same entry of the same cache.
     var isOriginalEntry: Bool { isOriginal && cache === decode.original.cache }
@@ -262,10 +262,11 @@ extension LoadPlan {
     /// The key of the image that the chain is applied to.
     var untransformedKey: String? {
         let options = decode.options
-        guard let pageKey = originalKey.map({ CacheKeys.page($0, options.page) }) else { return nil }
-        guard options.isThumbnail, let size = options.thumbnailPixelSize else { return pageKey }
+        guard let originalKey else { return nil }
+        let key = CacheKeys.selection(originalKey, options.page, options.rawDevelopment)
+        guard options.isThumbnail, let size = options.thumbnailPixelSize else { return key }
         return CacheKeys.thumbnail(
-            pageKey,
+            key,
             size: size,
             preserveAspectRatio: options.preserveAspectRatio,
             covers: options.thumbnailCovers
@@ -284,7 +285,11 @@ extension LoadPlan {
     /// The options for decoding an entry stored under the result's own key.
     var derivedOptions: ImageDecodeOptions {
         var options = decode.options
-        if !isOriginal { (options.thumbnailPixelSize, options.page) = (nil, 0) }
+        if !isOriginal {
+            (options.thumbnailPixelSize, options.page) = (nil, 0)
+            // Bytes that are stored as received, those of other formats, are not affected.
+            options.rawDevelopment = .preview
+        }
         return options
     }
 }

@@ -43,8 +43,9 @@ public struct DecodeIsolation: Sendable, Hashable {
     /// Isolates some formats, with the defaults.
     public init(formats: Set<ImageFormat>) { self.formats = formats }
 
-    /// Formats whose decoders are large, young, or rarely tested with hostile files: SVG, PDF, HEIC, HEIF, AVIF, JPEG XL and TIFF.
-    public static let riskyFormats: Set<ImageFormat> = [.svg, .pdf, .heic, .heif, .avif, .jpegXL, .tiff]
+    /// Formats whose decoders are large, young, or rarely tested with hostile files: SVG, PDF, HEIC, HEIF, AVIF, JPEG XL, TIFF and
+    /// the raw files of cameras.
+    public static let riskyFormats: Set<ImageFormat> = [.svg, .pdf, .heic, .heif, .avif, .jpegXL, .tiff, .raw]
 
     /// Isolates ``riskyFormats``; other formats are decoded as without isolation.
     public static let risky = DecodeIsolation(formats: riskyFormats)

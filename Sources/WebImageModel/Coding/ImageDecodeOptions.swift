@@ -8,6 +8,16 @@ public struct ImageDecodeOptions: Sendable, Hashable {
         case fast = 1
     }
 
+    /// The image that is decoded of a camera's raw file.
+    public enum RawDevelopment: Int, Sendable, Hashable {
+        /// The preview that the camera has stored in the file: the smallest one that is at least as large as the thumbnail, or the
+        /// largest. Fast, and it looks as the camera showed it. It may be smaller than the sensor's image.
+        case preview = 0
+        /// The sensor's image, developed from the raw data. Takes seconds and, for 24 megapixels, 350 MiB; a thumbnail of at most
+        /// half the size takes a fifth of the time.
+        case full = 1
+    }
+
     /// Decode only the first frame of an animation.
     public var decodeFirstFrameOnly: Bool = false
     /// Decode all frames of an animation at once and keep them, if they fit into ``ImageLimits/maximumDecodedByteCount`` together.
@@ -52,6 +62,9 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     /// The page to decode, counted from 0; the first by default. Only PDF has pages to choose from: of TIFF the first is decoded, and
     /// other formats have one. Another page is ``WebImageError/Code/pageNotFound``.
     public var page: Int = 0
+    /// The image that is decoded of a camera's raw file: the embedded preview by default. Without one, decoding fails with
+    /// ``WebImageError/Code/previewNotFound``, and only ``RawDevelopment/full`` decodes the file. Ignored for other formats.
+    public var rawDevelopment: RawDevelopment = .preview
     /// Options for custom coders.
     public var values = OptionValues()
     /// The limits; data that exceeds them is refused.

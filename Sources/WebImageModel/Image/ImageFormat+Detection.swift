@@ -5,7 +5,8 @@ extension ImageFormat {
     ///
     /// A format matches only with its whole signature, so that a text that happens to start with the same letter is not taken for
     /// an image. Copies nothing and reads a few bytes; for SVG, whose root element may follow a long comment, at most 64 KiB, and
-    /// for PDF, whose header may follow other bytes, 1 KiB.
+    /// for PDF, whose header may follow other bytes, 1 KiB. Raw files of cameras that begin like TIFF are distinguished by their
+    /// directories, of which at most 16 are read, anywhere in the data: with only the first bytes they can be ``tiff``.
     public init(detecting data: Data) {
         self = data.withUnsafeBytes { ImageFormat(detecting: $0) }
     }
@@ -23,7 +24,12 @@ extension ImageFormat {
             case UInt8(ascii: "G") where bytes.starts(with: "GIF87a".utf8) || bytes.starts(with: "GIF89a".utf8): .gif
             case UInt8(ascii: "R") where Self.isWebP(bytes): .webp
             case UInt8(ascii: "B") where Self.isWindowsBitmap(bytes): .bmp
-            case UInt8(ascii: "I") where Self.isTIFF(bytes), UInt8(ascii: "M") where Self.isTIFF(bytes): .tiff
+            case UInt8(ascii: "I") where Self.isTIFF(bytes), UInt8(ascii: "M") where Self.isTIFF(bytes):
+                CameraRawSniffer.isRaw(tiff: bytes) ? .raw : .tiff
+            case UInt8(ascii: "I") where CameraRawSniffer.isRawVariant(ofTIFF: bytes),
+                UInt8(ascii: "M") where CameraRawSniffer.isRawVariant(ofTIFF: bytes):
+                .raw
+            case UInt8(ascii: "F") where bytes.starts(with: "FUJIFILMCCD-RAW ".utf8): .raw
             case UInt8(ascii: "%") where bytes.starts(with: "%PDF-".utf8): .pdf
             case 0x00: Self.startingWithZero(bytes)
             default: SVGSniffer.isSVG(bytes) ? .svg : Self.isoBaseMedia(bytes)
@@ -89,7 +95,7 @@ extension ImageFormat {
         return count > 0 && bytes[9] == 0
     }
 
-    /// Returns HEIC, HEIF or AVIF by the brands of the `ftyp` box, the major one first.
+    /// Returns HEIC, HEIF, AVIF or a camera's raw format by the brands of the `ftyp` box, the major one first.
     ///
     /// A compatible brand decides if the major one is general (`mif1`) or names another use of the same file.
     private static func isoBaseMedia(_ bytes: UnsafeRawBufferPointer) -> ImageFormat {
@@ -116,6 +122,7 @@ extension ImageFormat {
         case fourCC("heic"), fourCC("heix"), fourCC("heim"), fourCC("heis"), fourCC("hevc"), fourCC("hevx"),
             fourCC("hevm"), fourCC("hevs"):
             .heic
+        case fourCC("crx "): .raw
         case fourCC("mif1"), fourCC("mif2"), fourCC("msf1"): .heif
         default: .undefined
         }

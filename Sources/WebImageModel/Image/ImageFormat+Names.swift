@@ -81,7 +81,11 @@ private struct FormatNames: Sendable {
             format: .raw,
             name: "RAW",
             extensions: ["raw", "dng", "cr2", "cr3", "nef", "arw", "orf", "rw2", "raf", "pef", "srw"],
-            mimeTypes: ["image/x-dcraw", "image/x-adobe-dng", "image/x-canon-cr2", "image/x-nikon-nef"],
+            mimeTypes: [
+                "image/x-dcraw", "image/x-adobe-dng", "image/x-canon-cr2", "image/x-canon-cr3", "image/x-nikon-nef",
+                "image/x-sony-arw", "image/x-olympus-orf", "image/x-panasonic-rw2", "image/x-fuji-raf",
+                "image/x-pentax-pef", "image/x-samsung-srw",
+            ],
             typeIdentifiers: [
                 "public.camera-raw-image", "com.adobe.raw-image", "com.nikon.raw-image", "com.canon.cr2-raw-image",
                 "com.canon.cr3-raw-image", "com.sony.arw-raw-image", "com.fuji.raw-image",

@@ -42,6 +42,9 @@ public struct WebImageError: Error, Sendable {
         public static let decoderUnavailable = Code(rawValue: 1109)
         /// The file does not have the requested page, or its coder decodes only the first; see ``ImageDecodeOptions/page``.
         public static let pageNotFound = Code(rawValue: 1110)
+        /// The raw file of a camera has no embedded preview that can be decoded; ``ImageDecodeOptions/RawDevelopment/full`` develops
+        /// its raw data.
+        public static let previewNotFound = Code(rawValue: 1111)
         /// The download could not be created: a request modifier returned nil, or the session was invalidated.
         public static let invalidDownloadOperation = Code(rawValue: 2000)
         /// The server answered with a status that is not acceptable; see ``WebImageError/statusCode``.

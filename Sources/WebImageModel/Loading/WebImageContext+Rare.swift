@@ -17,6 +17,7 @@ extension WebImageContext {
             var formatHint = FormatHint.inherited
             var decodeToHDR: Bool?
             var page: Int?
+            var rawDevelopment: ImageDecodeOptions.RawDevelopment?
             var decoding: DecodingPlace?
             var loadValues = OptionValues()
             var additionalHeaders = HTTPHeaders()
@@ -31,7 +32,7 @@ extension WebImageContext {
             /// Indicates whether no property is set.
             var isPlain: Bool {
                 decodeOptions == nil && encodeOptions == nil && formatHint == .inherited && decodeToHDR == nil
-                    && page == nil && decoding == nil
+                    && page == nil && rawDevelopment == nil && decoding == nil
                     && loadValues.isEmpty && additionalHeaders.fields.isEmpty && cacheSerializer == nil
                     && cachePolicy == nil && setImageOperationKey == nil && hooks.identity == nil && retryPolicy == nil
                     && observer == nil
@@ -85,6 +86,13 @@ extension WebImageContext {
     public var page: Int? {
         get { rare?.values.page }
         set { change { $0.page = newValue } }
+    }
+
+    /// The image that is decoded of a camera's raw file, as ``ImageDecodeOptions/rawDevelopment``; nil, the default, for the embedded
+    /// preview. A developed image has a separate cache key (``CacheKeys/developed(_:_:)``); the file is downloaded once.
+    public var rawDevelopment: ImageDecodeOptions.RawDevelopment? {
+        get { rare?.values.rawDevelopment }
+        set { change { $0.rawDevelopment = newValue } }
     }
 
     /// The place where the image is decoded: in this process or in sandboxed workers without files and network and with bounded

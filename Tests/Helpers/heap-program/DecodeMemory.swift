@@ -7,6 +7,9 @@ import WebImageFormats
 #if WEBIMAGE_SVG
     import WebImageSVG
 #endif
+#if WEBIMAGE_RAW
+    import WebImageRAW
+#endif
 
 /// Decodes images, and prints for each, in several ways:
 ///
@@ -23,6 +26,9 @@ enum DecodeMemory {
         #if WEBIMAGE_SVG
             // The memory of a worker would not be counted.
             ImageCodersManager.shared.add(SVGCoder(maximumInProcessByteCount: .max))
+        #endif
+        #if WEBIMAGE_RAW
+            ImageCodersManager.shared.add(RAWCoder())
         #endif
         WebImageFormats.registerAll()
         switch arguments {

@@ -34,7 +34,7 @@ import WebImage
         let folders = [
             ("JPEG", "jpg"), ("PNG", "png"), ("GIF", "gif"), ("WebP", "webp"), ("BMP", "bmp"), ("ICO", "ico"),
             ("TIFF", "tiff"), ("SVG", "svg"), ("AVIF", "avif"), ("HEIF", "heic"), ("JPEGXL", "jxl"), ("HDR", "png"),
-            ("HDR", "avif"), ("HDR", "jxl"), ("HDR", "heic"),
+            ("HDR", "avif"), ("HDR", "jxl"), ("HDR", "heic"), ("RAW", "dng"),
         ]
         for (folder, suffix) in folders {
             let files = Fixtures.names(in: folder, ending: suffix).map { Fixtures.path("\(folder)/\($0).\(suffix)") }

@@ -1,5 +1,6 @@
 import WebImage
 import WebImageFormats
+import WebImageRAW
 import WebImageSVG
 
 extension SVGCoder {
@@ -12,6 +13,7 @@ extension ImageCodersManager {
     static func allInProcess() -> ImageCodersManager {
         let manager = ImageCodersManager()
         manager.add(SVGCoder.inProcess)
+        manager.add(RAWCoder())
         WebImageFormats.registerAll(in: manager)
         return manager
     }

@@ -36,6 +36,20 @@ import Testing
         #expect(isRefused(verdict(Array(junk))), "a policy without PDF waits for no more")
     }
 
+    @Test func `A raw file that begins like TIFF is recognized at its end, and refused by policies without raw files`()
+        throws
+    {
+        let body = try Fixtures.data("RAW/pidng.dng")
+        #expect(ImageFormat(detecting: body) == .raw && ImageFormat(detecting: body.prefix(64)) == .tiff)
+        for formats: Set<ImageFormat> in [[.raw], [.raw, .png]] {
+            let sniffer = ImageSniffer(formats: formats)
+            #expect(sniffer.verdict(body.prefix(64), isWhole: false) == .undecided)
+            #expect(sniffer.verdict(body, isWhole: true) == .image(.raw) && sniffer.problem(of: body) == nil)
+        }
+        #expect(sniffer.verdict(body.prefix(64), isWhole: false) == .image(.tiff))
+        #expect(sniffer.problem(of: body)?.code == .unsupportedFormat)
+    }
+
     private static let pictures: [(String, ImageFormat)] = [
         ("JPEG/gray.jpg", .jpeg), ("PNG/photo-rgb.png", .png), ("GIF/animated-120.gif", .gif),
         ("WebP/lossy.webp", .webp),

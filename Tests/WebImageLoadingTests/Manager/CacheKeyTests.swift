@@ -104,6 +104,14 @@ import Testing
         #expect(!CacheKeys.isPage("http://h/a.pdf") && !CacheKeys.isPage("http://h/Page(1).pdf"))
     }
 
+    @Test func `The preview of a raw file has the key of the file, and the developed image another one`() {
+        #expect(CacheKeys.developed("http://h/a.dng?x=1", .preview) == "http://h/a.dng?x=1")
+        #expect(CacheKeys.developed("http://h/a.dng?x=1", .full) == "http://h/a-Development(full).dng?x=1")
+        #expect(CacheKeys.isDevelopment(CacheKeys.transformed(CacheKeys.developed("key", .full), by: "Flip")))
+        #expect(!CacheKeys.isDevelopment("http://h/Development(full).dng"))
+        #expect(CacheKeys.selection("a.dng", 2, .full) == CacheKeys.developed(CacheKeys.page("a.dng", 2), .full))
+    }
+
     @Test func `Transformed keys of different keys differ`() {
         #expect(CacheKeys.transformed("a.jpg?x=1", by: "T") != CacheKeys.transformed("a.jpg?x=2", by: "T"))
     }

@@ -60,6 +60,7 @@ import Testing
             "formatHint": { $0.formatHint = .format(.bmp) },
             "decodeToHDR": { $0.decodeToHDR = true },
             "page": { $0.page = 2 },
+            "rawDevelopment": { $0.rawDevelopment = .full },
             "decoding": { $0.decoding = .isolated },
             "loadValues": { $0.loadValues[Page.self] = 3 },
             "additionalHeaders": { $0.additionalHeaders["X-A"] = "b" },
@@ -258,6 +259,7 @@ import Testing
             "decodeToHDR": { $0.decodeToHDR = true },
             "refusesDamagedData": { $0.refusesDamagedData = true },
             "page": { $0.page = 2 },
+            "rawDevelopment": { $0.rawDevelopment = .full },
             "values": { $0.values[Page.self] = 3 },
             "limits": { $0.limits.maximumPixelCount = 5 },
         ]

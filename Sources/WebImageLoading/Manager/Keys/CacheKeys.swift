@@ -43,6 +43,22 @@ public enum CacheKeys {
         page == 0 ? key : transformed(key, by: "Page(\(page))")
     }
 
+    /// The part of the key of every developed raw image.
+    static let developmentMarker = "-Development("
+
+    /// Returns the key of the image that is decoded of a camera's raw file: for the embedded preview, that of the file; for the
+    /// developed image, that of the file transformed by `Development(full)`.
+    public static func developed(_ key: String, _ development: ImageDecodeOptions.RawDevelopment) -> String {
+        development == .preview ? key : transformed(key, by: "Development(full)")
+    }
+
+    /// Returns the key of what the options select of a file: a page, or the developed image.
+    static func selection(_ key: String, _ page: Int, _ development: ImageDecodeOptions.RawDevelopment) -> String {
+        developed(Self.page(key, page), development)
+    }
+
+    static func isDevelopment(_ key: String) -> Bool { key.contains(developmentMarker) }
+
     static func isPage(_ key: String) -> Bool { key.contains(pageMarker) }
 
     static func isThumbnail(_ key: String) -> Bool {

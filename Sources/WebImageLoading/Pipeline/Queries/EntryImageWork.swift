@@ -30,6 +30,7 @@ extension LoadPlan {
             var decodeOptions = ImageDecodeOptions(context, options: options, key: cacheKey)
             // An entry under the key of a page contains only that page.
             if decodeOptions.page != 0, CacheKeys.isPage(cacheKey) { decodeOptions.page = 0 }
+            if CacheKeys.isDevelopment(cacheKey) { decodeOptions.rawDevelopment = .preview }
             self.options = decodeOptions
             self.queriesMemory = queriesMemory
             storesInMemory = context.storeCacheType?.includesMemory ?? true
@@ -119,7 +120,7 @@ struct EntryImageWork: Work {
         if options.scaleDownLimitBytes > 0, !isWhole, !isPlainThumbnail { return }
         // A first frame would be mistaken for the animation.
         if image.metadata.isFirstFrame { return }
-        var key = CacheKeys.page(plan.value.cacheKey, options.page)
+        var key = CacheKeys.selection(plan.value.cacheKey, options.page, options.rawDevelopment)
         if let size = options.thumbnailPixelSize, size.isUsable, !CacheKeys.isThumbnail(key) {
             key = CacheKeys.thumbnail(
                 key,

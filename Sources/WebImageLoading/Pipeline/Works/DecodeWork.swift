@@ -105,8 +105,9 @@ struct DecodeWork: Work {
         let hash = bytes == nil ? 0 : original.entry.sourceHash
         let image = try makeImage(original, image, options ?? self.options)
             .with(sourceHash: hash, held: held(original, hash), extendedData: original.entry.extendedData)
-        // The bytes are those of the whole file, whose key is that of its first page in full size.
-        let isPart = image.metadata.isThumbnail || self.options.page != 0
+        // The bytes are those of the whole file, whose key is that of its first page or preview in full size.
+        let isDeveloped = self.options.rawDevelopment == .full && image.format == .raw
+        let isPart = image.metadata.isThumbnail || self.options.page != 0 || isDeveloped
         return PipelineImage(
             image: image,
             data: isPart ? nil : bytes,

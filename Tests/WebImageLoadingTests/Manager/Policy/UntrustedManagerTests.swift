@@ -209,8 +209,8 @@ import Testing
     @Test func `Under the policy, and only there, all formats are isolated`() {
         let cache = FakeCache()
         let decoding = WebImageManager(policy: .untrusted, cache: cache).decoding
-        // PDF is not accepted by default, but isolated where it is.
-        #expect(decoding.isolation?.formats == SourcePolicy.untrusted.formats.union([.pdf]))
+        // PDF and raw files are not accepted by default, but isolated where they are.
+        #expect(decoding.isolation?.formats == SourcePolicy.untrusted.formats.union([.pdf, .raw]))
         #expect(decoding.isolation?.maximumDecodeDuration == 5 && decoding == SourcePolicy.untrusted.decoding)
         #expect(WebImageManager(policy: .trusted, cache: cache).decoding == .inProcess)
         var policy = SourcePolicy.untrusted

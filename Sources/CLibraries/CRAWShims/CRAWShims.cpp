@@ -1,0 +1,205 @@
+#include "CRAWShims.h"
+
+#include <dlfcn.h>
+#include <libraw/libraw.h>
+#include <time.h>
+
+#include <new>
+
+struct webimage_raw {
+    libraw_data_t *data;
+    const void *bytes;
+    size_t count;
+    uint64_t deadline;
+    bool is_damaged;
+    libraw_processed_image_t *developed;
+};
+
+namespace {
+
+/// No handlers for memory and for damaged data: LibRaw 0.20's print.
+const unsigned int silent = 1 | 1 << 1;
+
+/// LibRaw uses OpenMP, whose threads a sandbox forbids, and which do not count against the decode threads. The number is the calling thread's own.
+/// Not called before a function of LibRaw: it may be loaded by its first call.
+void use_one_thread() {
+    static void (*const set_threads)(int) = [] {
+        // Only if LibRaw has loaded it.
+        void *library = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+        return reinterpret_cast<void (*)(int)>(library != nullptr ? dlsym(library, "omp_set_num_threads") : nullptr);
+    }();
+    if (set_threads != nullptr) set_threads(1);
+}
+
+/// The type of the offset differs between versions.
+template <typename Offset>
+void note_damage(void *context, const char *, Offset) {
+    static_cast<webimage_raw *>(context)->is_damaged = true;
+}
+
+/// Cancels when the deadline has passed.
+int check_time(void *context, enum LibRaw_progress, int, int) {
+    uint64_t deadline = static_cast<webimage_raw *>(context)->deadline;
+    if (deadline == 0) return 0;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return uint64_t(now.tv_sec) * 1000000000 + uint64_t(now.tv_nsec) >= deadline;
+}
+
+webimage_raw_status status_of(int error) {
+    switch (error) {
+    case LIBRAW_SUCCESS: return webimage_raw_ok;
+    case LIBRAW_FILE_UNSUPPORTED: return webimage_raw_unsupported;
+    case LIBRAW_UNSUFFICIENT_MEMORY: return webimage_raw_no_memory;
+    case LIBRAW_TOO_BIG: return webimage_raw_too_big;
+    case LIBRAW_CANCELLED_BY_CALLBACK: return webimage_raw_too_late;
+    default: return webimage_raw_damaged;
+    }
+}
+
+/// Calls LibRaw; what it throws becomes a status.
+template <typename Body>
+webimage_raw_status guarded(const char **message, Body body) {
+    try {
+        int error = body();
+        *message = libraw_strerror(error);
+        return status_of(error);
+    } catch (const std::bad_alloc &) {
+        *message = "out of memory";
+        return webimage_raw_no_memory;
+    } catch (...) {
+        *message = "LibRaw failed";
+        return webimage_raw_damaged;
+    }
+}
+
+void release(webimage_raw *raw) {
+    if (raw->developed != nullptr) libraw_dcraw_clear_mem(raw->developed);
+    if (raw->data != nullptr) libraw_close(raw->data);
+    raw->developed = nullptr;
+    raw->data = nullptr;
+}
+
+/// Opens the file again: LibRaw's state cannot be used for more than one purpose.
+int reopen(webimage_raw *raw) {
+    release(raw);
+    raw->is_damaged = false;
+    raw->data = libraw_init(silent);
+    if (raw->data == nullptr) return LIBRAW_UNSUFFICIENT_MEMORY;
+    use_one_thread();
+    libraw_set_dataerror_handler(raw->data, note_damage, raw);
+    libraw_set_progress_handler(raw->data, check_time, raw);
+    // The caller applies the orientation.
+    raw->data->params.user_flip = 0;
+    return libraw_open_buffer(raw->data, const_cast<void *>(raw->bytes), raw->count);
+}
+
+/// Returns the EXIF number of LibRaw's orientation, whose bits mirror columns (1) and rows (2) and swap both (4).
+uint32_t exif_orientation(int flip) {
+    static const uint32_t numbers[] = {1, 2, 4, 3, 5, 8, 6, 7};
+    return numbers[flip & 7];
+}
+
+uint32_t bits_of(unsigned maximum) {
+    uint32_t bits = 8;
+    while (bits < 16 && maximum >> bits != 0) bits++;
+    return bits;
+}
+
+int read_info(webimage_raw *raw, webimage_raw_info *info) {
+    int error = reopen(raw);
+    if (error != LIBRAW_SUCCESS) return error;
+    const libraw_image_sizes_t &sizes = raw->data->sizes;
+    info->orientation = exif_orientation(sizes.flip);
+    info->sensor_pixels = uint64_t(sizes.raw_width) * sizes.raw_height;
+    info->is_mosaic = raw->data->idata.filters != 0;
+    info->bits = bits_of(raw->data->color.maximum);
+    info->preview_width = raw->data->thumbnail.twidth;
+    info->preview_height = raw->data->thumbnail.theight;
+    info->preview_bytes = raw->data->thumbnail.tlength;
+    error = libraw_adjust_sizes_info_only(raw->data);
+    info->width = sizes.iwidth;
+    info->height = sizes.iheight;
+    return error;
+}
+
+int read_preview(webimage_raw *raw, webimage_raw_pixels *pixels) {
+    int error = libraw_unpack_thumb(raw->data);
+    if (error != LIBRAW_SUCCESS) return error;
+    const libraw_thumbnail_t &preview = raw->data->thumbnail;
+    *pixels = {preview.thumb, preview.tlength, preview.tformat == LIBRAW_THUMBNAIL_JPEG, preview.twidth,
+               preview.theight, 3, 8};
+    // The numbers come from the file.
+    bool is_complete = preview.thumb != nullptr && preview.tformat == LIBRAW_THUMBNAIL_BITMAP && preview.tcolors == 3 &&
+                       uint64_t(preview.twidth) * preview.theight * 3 <= preview.tlength;
+    return pixels->is_jpeg || is_complete ? LIBRAW_SUCCESS : LIBRAW_UNSUPPORTED_THUMBNAIL;
+}
+
+void set_memory_limit(libraw_data_t *data, size_t bytes) {
+    size_t megabytes = bytes >> 20;
+    unsigned limit = megabytes < 1 ? 1 : megabytes > 1 << 20 ? 1 << 20 : unsigned(megabytes);
+#if LIBRAW_COMPILE_CHECK_VERSION_NOTLESS(0, 21)
+    data->rawparams.max_raw_memory_mb = limit;
+#else
+    data->params.max_raw_memory_mb = limit;
+#endif
+}
+
+int develop(webimage_raw *raw, bool is_half, uint32_t bits, size_t memory_limit, webimage_raw_pixels *pixels) {
+    int error = reopen(raw);
+    if (error != LIBRAW_SUCCESS) return error;
+    libraw_output_params_t &params = raw->data->params;
+    params.half_size = is_half;
+    params.use_camera_wb = 1;
+    params.output_color = 1;
+    params.output_bps = int(bits);
+    // The curve of sRGB; LibRaw's default is that of Rec. 709.
+    params.gamm[0] = 1 / 2.4;
+    params.gamm[1] = 12.92;
+    set_memory_limit(raw->data, memory_limit);
+    error = libraw_unpack(raw->data);
+    if (error != LIBRAW_SUCCESS) return error;
+    if (raw->is_damaged) return LIBRAW_DATA_ERROR;
+    error = libraw_dcraw_process(raw->data);
+    if (error != LIBRAW_SUCCESS) return error;
+    raw->developed = libraw_dcraw_make_mem_image(raw->data, &error);
+    if (raw->developed == nullptr) return error != LIBRAW_SUCCESS ? error : LIBRAW_UNSUFFICIENT_MEMORY;
+    // The sensor's data is as large as the image.
+    libraw_close(raw->data);
+    raw->data = nullptr;
+    const libraw_processed_image_t &image = *raw->developed;
+    *pixels = {image.data, image.data_size, false, image.width, image.height, image.colors, image.bits};
+    bool is_complete = (image.colors == 1 || image.colors == 3) && image.bits == bits &&
+                       uint64_t(image.width) * image.height * image.colors * (bits / 8) <= image.data_size;
+    return is_complete ? LIBRAW_SUCCESS : LIBRAW_DATA_ERROR;
+}
+
+}  // namespace
+
+webimage_raw *webimage_raw_open(
+    const void *bytes, size_t count, webimage_raw_info *info, webimage_raw_status *status, const char **message) {
+    *message = "out of memory";
+    *status = webimage_raw_no_memory;
+    webimage_raw *raw = new (std::nothrow) webimage_raw{nullptr, bytes, count, 0, false, nullptr};
+    if (raw == nullptr) return nullptr;
+    *status = guarded(message, [&] { return read_info(raw, info); });
+    if (*status == webimage_raw_ok) return raw;
+    webimage_raw_close(raw);
+    return nullptr;
+}
+
+void webimage_raw_close(webimage_raw *raw) {
+    release(raw);
+    delete raw;
+}
+
+webimage_raw_status webimage_raw_read_preview(webimage_raw *raw, webimage_raw_pixels *pixels, const char **message) {
+    return guarded(message, [&] { return read_preview(raw, pixels); });
+}
+
+webimage_raw_status webimage_raw_develop(
+    webimage_raw *raw, bool is_half, uint32_t bits, size_t memory_limit, uint64_t deadline, webimage_raw_pixels *pixels,
+    const char **message) {
+    raw->deadline = deadline;
+    return guarded(message, [&] { return develop(raw, is_half, bits, memory_limit, pixels); });
+}

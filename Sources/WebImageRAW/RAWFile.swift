@@ -1,0 +1,78 @@
+import CRAWShims
+import FoundationEssentials
+import WebImageCodecs
+
+/// A camera's raw file in memory, whose header LibRaw has read. For one thread at a time.
+final class RAWFile {
+    let bytes: UnsafeRawBufferPointer
+    let info: webimage_raw_info
+    private let raw: OpaquePointer
+
+    /// - Parameter bytes: must stay valid as long as the file lives.
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
+    init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
+        guard ImageFormat(detecting: bytes) == .raw else { throw WebImageError(.badImageData, "not a raw file") }
+        var info = webimage_raw_info()
+        var (status, message) = (webimage_raw_ok, UnsafePointer<CChar>?.none)
+        guard let raw = webimage_raw_open(bytes.baseAddress, bytes.count, &info, &status, &message) else {
+            // LibRaw does not distinguish files of unknown cameras from damaged ones.
+            throw Self.error(status == webimage_raw_unsupported ? webimage_raw_damaged : status, message, limits)
+        }
+        (self.bytes, self.info, self.raw) = (bytes, info, raw)
+        try limits.check(width: Int(info.width), height: Int(info.height))
+    }
+
+    deinit { webimage_raw_close(raw) }
+
+    /// The properties of the developed image.
+    var properties: ImageProperties {
+        var properties = ImageProperties(format: .raw, width: Int(info.width), height: Int(info.height))
+        properties.orientation = ImageOrientation(exif: Int(info.orientation))
+        properties.bitsPerComponent = Int(info.bits)
+        return properties
+    }
+
+    /// Reads the largest preview that LibRaw finds; nil without one that it can read. Valid until the next call.
+    func largestPreview() -> webimage_raw_pixels? {
+        var (pixels, message) = (webimage_raw_pixels(), UnsafePointer<CChar>?.none)
+        guard info.preview_bytes > 0 else { return nil }
+        return webimage_raw_read_preview(raw, &pixels, &message) == webimage_raw_ok ? pixels : nil
+    }
+
+    /// Develops the raw data. The pixels are valid until the next call.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/unsupportedFormat``, ``WebImageError/Code/limitExceeded``,
+    ///   ``WebImageError/Code/outOfMemory``, ``WebImageError/Code/decodeTimedOut``.
+    func develop(
+        isHalf: Bool,
+        bits: UInt32,
+        limits: ImageLimits,
+        deadline: DecodeDeadline?
+    ) throws(WebImageError) -> webimage_raw_pixels {
+        var (pixels, message) = (webimage_raw_pixels(), UnsafePointer<CChar>?.none)
+        let memory = max(limits.maximumDecodedByteCount, 0)
+        let status = webimage_raw_develop(raw, isHalf, bits, memory, deadline?.nanoseconds ?? 0, &pixels, &message)
+        guard status == webimage_raw_ok else {
+            if status == webimage_raw_too_late { try deadline?.check() }
+            throw Self.error(status, message, limits)
+        }
+        return pixels
+    }
+
+    private static func error(
+        _ status: webimage_raw_status,
+        _ message: UnsafePointer<CChar>?,
+        _ limits: ImageLimits
+    ) -> WebImageError {
+        let text = message.map { String(cString: $0) } ?? ""
+        switch status {
+        case webimage_raw_no_memory: return WebImageError(.outOfMemory, "no memory to decode a raw file")
+        case webimage_raw_too_big:
+            let most = limits.maximumDecodedByteCount
+            return .limitExceeded("maximumDecodedByteCount", allowed: most, required: most + 1)
+        case webimage_raw_unsupported: return WebImageError(.unsupportedFormat, "the raw data is of an unknown kind")
+        case webimage_raw_too_late: return WebImageError(.decodeTimedOut, "the raw data was not developed in time")
+        default: return WebImageError(.badImageData, "the raw file is damaged, or of an unknown camera: \(text)")
+        }
+    }
+}

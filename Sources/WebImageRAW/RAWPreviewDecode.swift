@@ -1,0 +1,88 @@
+import FoundationEssentials
+import WebImageCodecs
+
+/// The decode of a raw file's preview.
+struct RAWPreviewDecode {
+    private let file: RAWFile
+    private let options: ImageDecodeOptions
+    private let preview: RAWPreview
+    private let largest: RAWPreview
+
+    init(_ file: RAWFile, _ options: ImageDecodeOptions) throws(WebImageError) {
+        (self.file, self.options) = (file, options)
+        let previews = try RAWPreviews(file, limits: options.limits)
+        largest = previews.largest
+        var unlimited = options
+        unlimited.scaleDownLimitBytes = 0
+        let plan = try DecodePlan.make(for: Self.properties(of: largest, in: file), options: unlimited)
+        preview = previews.covering(width: plan.width, height: plan.height)
+    }
+
+    func image() throws(WebImageError) -> Image {
+        let image = try preview.isJPEG ? decodedJPEG() : decodedPixels()
+        var metadata = image.metadata
+        (metadata.sourceWidth, metadata.sourceHeight) = (largest.width, largest.height)
+        // A whole small preview is a thumbnail of the largest one.
+        if preview.pixelCount < largest.pixelCount { metadata.isThumbnail = true }
+        return image.with(metadata: metadata)
+    }
+
+    func memoryNeed() throws(WebImageError) -> DecodeMemoryNeed {
+        var need = try preview.isJPEG ? needOfJPEG() : needOfPixels()
+        // LibRaw copies the preview that it reads.
+        need.workingByteCount += Int(file.info.preview_bytes) + RAWDevelopment.tables
+        return need
+    }
+
+    /// Returns the properties of a preview, which is stored in the orientation of the sensor. One that the camera has already turned is upright.
+    private static func properties(of preview: RAWPreview, in file: RAWFile) -> ImageProperties {
+        var properties = ImageProperties(format: .raw, width: preview.width, height: preview.height)
+        let sensor = file.properties
+        let isTall = preview.height > preview.width
+        let isTurned = sensor.orientation.swapsSides && isTall != (sensor.height > sensor.width)
+        properties.orientation = isTurned ? .up : sensor.orientation
+        return properties
+    }
+
+    // MARK: JPEG
+
+    private func decodedJPEG() throws(WebImageError) -> Image {
+        try JPEGCoder().decode(preview.data, options: options) { adapt(&$0) }
+    }
+
+    private func needOfJPEG() throws(WebImageError) -> DecodeMemoryNeed {
+        try JPEGCoder().memoryNeed(of: preview.data, options: options) { adapt(&$0) }
+    }
+
+    /// The orientation of the raw file replaces that of the JPEG file.
+    private func adapt(_ properties: inout ImageProperties) {
+        properties.format = .raw
+        properties.orientation = Self.properties(of: preview, in: file).orientation
+    }
+
+    // MARK: Packed pixels
+
+    private func decodedPixels() throws(WebImageError) -> Image {
+        let properties = Self.properties(of: preview, in: file)
+        let plan = try DecodePlan.make(for: properties, options: options)
+        return try preview.data.withBytes { (bytes) throws(WebImageError) in
+            guard let base = bytes.baseAddress else { throw WebImageError(.badImageData, "the preview is empty") }
+            let rows = RAWRows(base, width: preview.width, height: preview.height, colors: 3, isWide: false)
+            return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
+        }
+    }
+
+    private func needOfPixels() throws(WebImageError) -> DecodeMemoryNeed {
+        let plan = try DecodePlan.make(for: Self.properties(of: preview, in: file), options: options)
+        let assembly = AssemblyNeed(
+            width: preview.width,
+            height: preview.height,
+            layout: .rgb8,
+            hasTransform: false,
+            hasAlpha: false,
+            plan: plan,
+            options: options
+        )
+        return DecodeMemoryNeed(assembly, decoder: 0)
+    }
+}
