@@ -22,7 +22,8 @@ struct ImageCheck {
     ) {
         self.coder = coder
         // libde265 leaves undecoded pixels as allocated. Only a separate process isolates them.
-        showsUsedMemory = coder is HEIFCoder || [.heic, .heif].contains(ImageFormat(detecting: data))
+        // LibRaw does the same with raw data that ends too early.
+        showsUsedMemory = coder is HEIFCoder || [.heic, .heif, .raw].contains(ImageFormat(detecting: data))
         self.data = data
         random = SeededGenerator(seed: data.withUnsafeBytes { Hashing.xxh3($0) })
         options.limits = Self.limits

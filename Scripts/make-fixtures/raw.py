@@ -1,7 +1,7 @@
-"""Raw files of cameras, with what other programs decode of them: `NAME.ppm` has the pixels of the largest preview, upright, by ExifTool and Pillow
-(bitmap.ppm by dcraw). `NAME-full.ppm` is the image developed by dcraw or, for files of named cameras, by LibRaw's dcraw_emu; `NAME-half.ppm` the same at
-half the size, not turned. Needs requirements.txt, and the Debian packages dcraw, libraw-bin and libimage-exiftool-perl; and, for the files of cameras,
-the source of the last: `apt-get source libimage-exiftool-perl`, whose folder is the argument.
+"""Raw files of cameras, with what other programs decode of them: `NAME.ppm` has the pixels of the largest preview, upright, by ExifTool and
+Pillow (bitmap.ppm by dcraw). `NAME-full.ppm` is the image developed by dcraw or, for files of named cameras, by LibRaw's dcraw_emu; `NAME-half.ppm`
+the same at half the size, not turned. Needs requirements.txt, and the Debian packages dcraw, libraw-bin and libimage-exiftool-perl; and, for the
+files of cameras, the source of the last: `apt-get source libimage-exiftool-perl`, whose folder is the argument.
 
 | file | made by |
 |---|---|
@@ -11,8 +11,8 @@ the source of the last: `apt-get source libimage-exiftool-perl`, whose folder is
 | turned.dng | here: orientation 8, and a preview that is upright already |
 | linear.dng | here: all colours of each pixel, big endian, a JPEG preview |
 | bitmap.dng | here: a thumbnail of packed pixels only |
-| nikon.nef, sony.arw, canon.cr2, olympus.orf | here, in the layout of these cameras, with previews by Pillow; the raw data of the last cannot be developed |
-| fujifilm.raf, panasonic.rw2, canon350d.dng, d70.nef | by cameras; of the tests of ExifTool, whose author has cut their images out, or put small ones in |
+| nikon.nef, sony.arw, canon.cr2, olympus.orf | here, in the layout of these cameras, previews by Pillow; the last cannot be developed |
+| fujifilm.raf, panasonic.rw2, canon350d.dng, d70.nef | by cameras; of ExifTool's tests, most images cut out |
 | eosm50.cr3 | the same, with a preview by Pillow |
 
 ExifTool is free software under the terms of Perl; see debian/copyright.

@@ -14,9 +14,12 @@ public import WebImageCodecs
 /// size, without interpolation. ``WebImage/ImageDecodeOptions/decodeToHDR`` keeps 16 bits. Of files with several images the first is developed. The
 /// memory for it must fit into ``WebImage/ImageLimits/maximumDecodedByteCount``, and is checked before it is allocated.
 ///
-/// The orientation of the file is applied to both. Damaged raw data is an error. LibRaw parses the formats of hundreds of cameras, so
-/// `WebImageFormats.registerAll()` registers `IsolatedImageCoder(DecodeIsolation(formats: [.raw]), base: RAWCoder())`. Register `RAWCoder()` alone only
-/// for files you trust. Encoding is not supported.
+/// The orientation of the file is applied to both. Damaged raw data is an error if LibRaw detects it, and so is a DNG that ends too early. Other
+/// missing parts of the raw data can show earlier contents of the memory; in a worker they are zeros.
+///
+/// LibRaw parses the formats of hundreds of cameras, so `WebImageFormats.registerAll()` registers
+/// `IsolatedImageCoder(DecodeIsolation(formats: [.raw]), base: RAWCoder())`. Register `RAWCoder()` alone only for files you trust. Encoding is not
+/// supported.
 public struct RAWCoder: ImageCoder {
     /// Creates a coder.
     public init() {}

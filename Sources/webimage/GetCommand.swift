@@ -156,10 +156,13 @@ enum GetCommand: Command {
             let moves = ImageCodersManager.shared.canEncodeAnimation(to: format) && result.image.animation != nil
             if !moves || output.options.encodeFirstFrameOnly { frames = 1 }
         }
+        // Each camera has its own extension of raw files.
+        let own = Source.fileExtension(of: source.url.lastPathComponent)
+        let isRaw = format == .raw && ImageFormat(fileExtension: own) == .raw
         let path = try await files.write(
             data,
             stem: source.outputStem,
-            fileExtension: OutputArguments.fileExtension(of: format)
+            fileExtension: isRaw ? own : OutputArguments.fileExtension(of: format)
         )
         return Written(path: path, format: format, bytes: data.count, frames: frames)
     }

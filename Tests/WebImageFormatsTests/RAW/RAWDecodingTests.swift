@@ -179,7 +179,7 @@ import WebImageRAW
 
     // MARK: Errors and limits
 
-    @Test(arguments: ["fujifilm.raf", "d70.nef", "eosm50.cr3", "olympus.orf"])
+    @Test(arguments: ["canon350d.dng", "fujifilm.raf", "d70.nef", "eosm50.cr3", "olympus.orf"])
     func `Raw data that is missing or damaged is an error`(file: String) {
         let error = Self.error(file) { $0.rawDevelopment = .full }
         #expect(error?.code == .badImageData, "\(error as Any)")
