@@ -21,8 +21,8 @@ import WebImagePDF
     import WebImageJPEGXL
 #endif
 
-/// The formats that are separate products: TIFF, SVG, PDF, AVIF, HEIF, JPEG XL and the raw files of cameras. Formats whose library was missing when the
-/// package was built are left out. PDF needs no library at build time; `webimage-decoder-pdf` must be installed where documents are
+/// The formats that are separate products: TIFF, SVG, PDF, AVIF, HEIF, JPEG XL and the raw files of cameras. Formats whose library was
+/// missing when the package was built are left out. PDF needs no library at build time; `webimage-decoder-pdf` must be installed where documents are
 /// drawn.
 public enum WebImageFormats {
     /// A coder for each format, in the order in which they are registered.

@@ -5,7 +5,8 @@ public struct DecodingPlace: Sendable, Hashable {
 
     private init(_ isolation: DecodeIsolation?) { self.isolation = isolation }
 
-    /// In this process: the default. Coders that have separate workers still use them, as SVG, PDF and raw files do (`WebImageFormats`).
+    /// In this process: the default. Coders that have separate workers still use them, as SVG, PDF and raw files do
+    /// (`WebImageFormats`).
     public static let inProcess = DecodingPlace(nil)
     /// In worker processes, every format.
     public static let isolated = DecodingPlace(DecodeIsolation())

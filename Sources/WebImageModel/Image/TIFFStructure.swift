@@ -123,9 +123,6 @@ package struct TIFFStructure {
     }
 
     package enum Tag {
-        package static let subfileType = 254
-        package static let width = 256
-        package static let height = 257
         package static let compression = 259
         package static let colors = 262
         package static let stripOffsets = 273

@@ -30,7 +30,9 @@ extension LoadPlan {
             var decodeOptions = ImageDecodeOptions(context, options: options, key: cacheKey)
             // An entry under the key of a page contains only that page.
             if decodeOptions.page != 0, CacheKeys.isPage(cacheKey) { decodeOptions.page = 0 }
-            if CacheKeys.isDevelopment(cacheKey) { decodeOptions.rawDevelopment = .preview }
+            if decodeOptions.rawDevelopment != .preview, CacheKeys.isDevelopment(cacheKey) {
+                decodeOptions.rawDevelopment = .preview
+            }
             self.options = decodeOptions
             self.queriesMemory = queriesMemory
             storesInMemory = context.storeCacheType?.includesMemory ?? true
