@@ -203,10 +203,21 @@ let allFormats = [
         library: shims("CPopplerShims", linking: "poppler-glib", "cairo", "gobject-2.0", "glib-2.0"),
         isApart: true
     ),
+    // Builds of FFmpeg's libraries are usually GPL, so it is done as for PDF.
+    Format(
+        name: "Video",
+        headers: ["libavformat/avformat.h"],
+        word: "avformat_open_input",
+        modules: ["CVideoShims", "CPixels"],
+        library: shims("CVideoShims", linking: "avformat", "avcodec", "avutil", "swscale"),
+        isApart: true
+    ),
 ]
 let formats = allFormats.filter(\.isBuilt)
 let linkedFormats = formats.filter { !$0.isApart }
-let formatProducts = (linkedFormats.map(\.product) + ["WebImagePDF"]).map { Target.Dependency(stringLiteral: $0) }
+let formatProducts = (linkedFormats.map(\.product) + ["WebImagePDF", "WebImageVideo"]).map {
+    Target.Dependency(stringLiteral: $0)
+}
 /// The coders for tests, also those that no product contains.
 let formatModules = formatProducts + formats.filter(\.isApart).map { Target.Dependency(stringLiteral: $0.module) }
 
@@ -221,6 +232,7 @@ let package = Package(
         // All formats that are separate products.
         .library(name: "WebImageFormats", targets: ["WebImageFormats"]),
         .library(name: "WebImagePDF", targets: ["WebImagePDF"]),
+        .library(name: "WebImageVideo", targets: ["WebImageVideo"]),
         .executable(name: "webimage", targets: ["webimage"]),
         // The worker program that decodes isolated images.
         .executable(name: "webimage-decoder", targets: ["webimage-decoder"]),
@@ -266,8 +278,9 @@ let package = Package(
             exclude: ["README.md"],
             swiftSettings: swiftSettings + linkedFormats.map { .define("WEBIMAGE_\($0.name)") }
         ),
-        // Links no library for PDF, so it is always built.
+        // Link no library for these formats, so they are always built.
         module("WebImagePDF", on: "WebImageCodecs"),
+        module("WebImageVideo", on: "WebImageCodecs"),
         // The options of the programs as help texts, manual pages and completions of shells.
         .target(name: "CommandHelp", swiftSettings: swiftSettings),
         .executableTarget(

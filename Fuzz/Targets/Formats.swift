@@ -9,6 +9,7 @@ import WebImageRAW
 @testable import WebImageHEIF
 @testable import WebImagePDFDecoder
 @testable import WebImageSVG
+@testable import WebImageVideoDecoder
 
 /// The parsers of files that run before a C library.
 extension FuzzTarget {
@@ -67,7 +68,9 @@ extension FuzzTarget {
 
     /// Workers are not searched.
     private static let manager: ImageCodersManager = {
-        let apart: [any ImageCoder] = [SVGCoder(maximumInProcessByteCount: .max), PopplerCoder(), RAWCoder()]
+        let apart: [any ImageCoder] = [
+            SVGCoder(maximumInProcessByteCount: .max), PopplerCoder(), RAWCoder(), FrameCoder(),
+        ]
         let formats = WebImageFormats.coders.filter { !($0 is IsolatedImageCoder) }
         return ImageCodersManager(coders: ImageCodersManager.builtIn + formats + apart)
     }()

@@ -22,8 +22,9 @@ struct ImageCheck {
     ) {
         self.coder = coder
         // libde265 leaves undecoded pixels as allocated. Only a separate process isolates them.
-        // LibRaw does the same with raw data that ends too early.
-        showsUsedMemory = coder is HEIFCoder || [.heic, .heif, .raw].contains(ImageFormat(detecting: data))
+        // LibRaw does the same with raw data that ends too early, and FFmpeg's decoders may do so.
+        let format = ImageFormat(detecting: data)
+        showsUsedMemory = coder is HEIFCoder || [.heic, .heif, .raw].contains(format) || format.isVideo
         self.data = data
         random = SeededGenerator(seed: data.withUnsafeBytes { Hashing.xxh3($0) })
         options.limits = Self.limits

@@ -6,6 +6,7 @@ import WebImagePDFDecoder
 import WebImageRAW
 import WebImageSVG
 import WebImageTIFF
+import WebImageVideoDecoder
 
 extension FuzzTarget {
     /// A target for each format, and one for all behind the sniffer.
@@ -48,6 +49,12 @@ extension FuzzTarget {
             dictionary: "svg",
             [Fixtures(directory: "SVG", suffix: "svg")]
         ),
+        picture(
+            "video",
+            FrameCoder(),
+            dictionary: "video",
+            ["mp4", "mov", "webm", "mkv"].map { Fixtures(directory: "Video", suffix: $0) }
+        ),
         picture("pdf", PopplerCoder(), dictionary: "pdf", [Fixtures(directory: "PDF", suffix: "pdf")]),
         picture(
             "avif",
@@ -88,7 +95,7 @@ extension FuzzTarget {
             name: name,
             summary: "header, decode, thumbnail, in pieces, frames",
             longestInput: 24 << 10,
-            timeout: ["pdf", "svg"].contains(name) ? 25 : 10,
+            timeout: ["pdf", "svg", "video"].contains(name) ? 25 : 10,
             dictionary: dictionary,
             fixtures: fixtures,
             check: { (data) throws(FuzzFinding) in

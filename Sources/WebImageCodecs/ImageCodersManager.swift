@@ -148,7 +148,7 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
         coders.lazy.compactMap { $0 as? any AnimatedImageEncoder }.last { $0.canEncodeAnimation(to: format) }
     }
 
-    private func coder(for data: Data, limits: ImageLimits) throws(WebImageError) -> any ImageCoder {
+    private func coder(for data: Data, limits: ImageLimits = ImageLimits()) throws(WebImageError) -> any ImageCoder {
         guard !data.isEmpty else { throw WebImageError(.badImageData, "the data is empty") }
         guard data.count <= limits.maximumEncodedByteCount else {
             throw .limitExceeded(
@@ -165,6 +165,27 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
             throw WebImageError(.unsupportedFormat, "no coder is registered for \(format)")
         }
         return coder
+    }
+}
+
+extension ImageCodersManager: ByteSourceCoder {
+    package func properties(of source: any ImageByteSource, limits: ImageLimits) throws(WebImageError)
+        -> ImageProperties
+    {
+        try coder(for: source).properties(of: source, limits: limits)
+    }
+
+    package func memoryNeed(
+        of source: any ImageByteSource,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> DecodeMemoryNeed { try coder(for: source).memoryNeed(of: source, options: options) }
+
+    package func decode(_ source: any ImageByteSource, options: ImageDecodeOptions) throws(WebImageError) -> Image {
+        try coder(for: source).decode(source, options: options)
+    }
+
+    private func coder(for source: any ImageByteSource) throws(WebImageError) -> any ByteSourceCoder {
+        try coder(for: source.beginning).decodingSources(of: ImageFormat(detecting: source.beginning))
     }
 }
 

@@ -1,6 +1,7 @@
 public import WebImageCodecs
 import WebImageIsolation
 import WebImagePDF
+import WebImageVideo
 
 #if WEBIMAGE_TIFF
     import WebImageTIFF
@@ -21,13 +22,13 @@ import WebImagePDF
     import WebImageJPEGXL
 #endif
 
-/// The formats that are separate products: TIFF, SVG, PDF, AVIF, HEIF, JPEG XL and the raw files of cameras. Formats whose library was
-/// missing when the package was built are left out. PDF needs no library at build time; `webimage-decoder-pdf` must be installed where documents are
-/// drawn.
+/// The formats that are separate products: TIFF, SVG, PDF, videos, AVIF, HEIF, JPEG XL and the raw files of cameras. Formats whose
+/// library was missing when the package was built are left out. PDF and videos need no library at build time; `webimage-decoder-pdf`
+/// and `webimage-decoder-video` must be installed where documents and stills of videos are shown.
 public enum WebImageFormats {
     /// A coder for each format, in the order in which they are registered.
     public static var coders: [any ImageCoder] {
-        var coders: [any ImageCoder] = [pdf]
+        var coders: [any ImageCoder] = [pdf, video]
         #if WEBIMAGE_TIFF
             coders.append(TIFFCoder())
         #endif
@@ -65,6 +66,8 @@ public enum WebImageFormats {
             )
         }()
     #endif
+    /// Decodes in worker processes of a separate program, which links FFmpeg's libraries.
+    private static let video = IsolatedImageCoder(DecodeIsolation(formats: ImageFormat.videos), base: VideoCoder())
 
     #if WEBIMAGE_SVG
         /// Decodes in worker processes: librsvg cannot be cancelled, and limits neither its time nor its memory.
@@ -82,8 +85,8 @@ public enum WebImageFormats {
     /// ``WebImage/WebImageError/Code/decoderUnavailable``. To draw small documents in this process, add
     /// `SVGCoder(maximumInProcessByteCount:)` to the manager, before or after this call.
     ///
-    /// PDF is always drawn in worker processes, by the separate program `webimage-decoder-pdf`. Raw files of cameras are decoded in
-    /// workers, too, unless `RAWCoder()` is added to the manager.
+    /// PDF is always drawn in worker processes, by the separate program `webimage-decoder-pdf`; frames of videos are decoded by
+    /// `webimage-decoder-video`. Raw files of cameras are decoded in workers, too, unless `RAWCoder()` is added to the manager.
     ///
     /// - Parameter manager: where to register them; the shared manager by default.
     public static func registerAll(in manager: ImageCodersManager = .shared) {

@@ -85,6 +85,8 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
     let url: URL
     let options: WebImageOptions
     let headers: HTTPHeaders
+    /// The part of the body to request; nil for all of it.
+    let part: BodyPart?
     /// The hooks and the retry policy of the load; nil if it has none, and after the end.
     private var rare: WebImageContext.Rare?
     /// The observer that receives events and returns the number of callers.
@@ -118,6 +120,7 @@ package final class DownloadRecord: ImageLoaderOperation, @unchecked Sendable {
         url = request.url
         options = request.options
         headers = request.additionalHeaders
+        part = request.part
         rare = request.context?.rare
         trace = request.trace
         partialData = request.partialData

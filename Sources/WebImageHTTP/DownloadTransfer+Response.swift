@@ -17,14 +17,26 @@ extension DownloadTransfer: HTTPTransferSink {
         self.response = delivered
         core.note(delivered, of: record)
         let sendsRange = request.headers["Range"] != nil
-        if var problem = plan.config.value.problem(of: delivered, received: response, sendsRange: sendsRange) {
+        let isCut = record.part != nil && response.statusCode == 200
+        if var problem = plan.config.value.problem(
+            of: delivered,
+            received: response,
+            sendsRange: sendsRange,
+            isCut: isCut
+        ) {
             problem.response = delivered
             if problem.code == .invalidDownloadStatusCode, HostReport.asks(delivered.statusCode) {
                 problem.retryAfter = delivered.retryAfter(wallTime: core.clock.wallTime())
             }
             return problem
         }
-        (sniffer, nextSniff) = (plan.sniffer, 0)
+        // Only the first part of a body begins like an image.
+        let isBeginning = record.part.map { $0.range.lowerBound == 0 } ?? true
+        (sniffer, nextSniff) = (isBeginning ? plan.sniffer : nil, 0)
+        if isCut, record.part?.mostOfWhole == 0 {
+            return WebImageError(.invalidDownloadResponse, "the server sent the whole file instead of a part")
+        }
+        if let part = record.part { limitBody(to: isCut ? part.mostOfWhole : part.range.count) }
         // A modifier may change the announced length, so the transport's response counts.
         expected = request.method == "HEAD" ? nil : response.expectedByteCount
         bodyBegins(response)
@@ -59,6 +71,7 @@ extension DownloadTransfer: HTTPTransferSink {
             return partRefusal
         }
         guard bytes.count > 0 else { return nil }
+        let refusal = cutOff(&bytes)
         let byteCount: Int
         do throws(WebImageError) {
             byteCount = try life.withLock { life throws(WebImageError) in
@@ -69,6 +82,7 @@ extension DownloadTransfer: HTTPTransferSink {
             return error
         }
         if sniffer != nil, let refusal = sniff(byteCount) { return refusal }
+        if let refusal { return refusal }
         if resumedByteCount > 0, let expected, Int64(byteCount) > expected {
             askAnew()
             return partRefusal
@@ -111,7 +125,24 @@ extension DownloadTransfer: HTTPTransferSink {
         return (place, data)
     }
 
+    /// Limits a body of which only a part was asked for.
+    private func limitBody(to byteCount: Int) {
+        life.withLock { $0.body = BodyBuffer(limit: min(plan.config.maximumResponseByteCount, byteCount)) }
+    }
+
+    /// Shortens the bytes to those that are taken of a whole body, when a part was asked for; returns the error that ends the transfer then.
+    private func cutOff(_ bytes: inout UnsafeRawBufferPointer) -> WebImageError? {
+        guard let part = record.part, response?.statusCode == 200 else { return nil }
+        let most = min(part.mostOfWhole, plan.config.maximumResponseByteCount) - life.withLock { $0.body.count }
+        guard bytes.count > most else { return nil }
+        bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(max(most, 0)))
+        isCutOff = true
+        return WebImageError(.cancelled, "the rest of the body is not needed")
+    }
+
     package func didFinish(_ error: WebImageError?, metrics: DownloadMetrics) {
+        // The transport ends with the error that was its order to stop.
+        let error = isCutOff && error?.code == .cancelled ? nil : error
         outcome.error = error
         if !hasToldHost { tellHost() }
         if let next {
@@ -147,7 +178,7 @@ extension DownloadTransfer: HTTPTransferSink {
         guard overlap == 0 else {
             return .failure(WebImageError(.networkConnectionLost, "the resumed body ended before its first new byte"))
         }
-        if let expected, Int64(byteCount) != expected {
+        if let expected, Int64(byteCount) != expected, !isCutOff {
             let words = "the body has \(byteCount) bytes instead of the announced \(expected)"
             // A body that is too long belongs to another representation.
             if Int64(byteCount) > expected { forgetKeptBody() }

@@ -82,6 +82,8 @@ package final class DownloadTransfer: @unchecked Sendable {
     var lastLeftByteCount = 0
     /// True once bytes were published.
     var hasLeftBytes = false
+    /// True once the body of a server without ranges was cut off.
+    var isCutOff = false
     /// The received part of the body, while it may be of use. Its bytes are released once the body continues after them.
     var part: PartialDownload?
     /// The bytes of the part that the new body still has to repeat.

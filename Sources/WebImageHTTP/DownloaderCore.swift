@@ -249,6 +249,7 @@ extension DownloaderCore: ImageLoading {
         progress: @escaping @Sendable (LoadProgress) -> Void,
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> any ImageLoaderOperation {
+        if request.readsParts, let load = loadParts(request, progress: progress, completion: completion) { return load }
         // The graph makes no calls after the end, and only one at a time.
         if request.trace != nil { return start(request, progress: progress, completion: completion) }
         let receiver = LoadReceiver(url: request.url, progress: progress, completion: completion)

@@ -1,12 +1,13 @@
 public import FoundationEssentials
 import Glibc
 
-/// Loads images from `file:` URLs, on dedicated threads. Reads only regular files: a pipe or a device could hang or have no end.
+/// Loads images from `file:` URLs, on dedicated threads. Reads only regular files: a pipe or a device could hang or have no end. For loads of images,
+/// videos (by their extension and first bytes) are not read as a whole: their decoder reads the parts that it needs from the open file.
 public final class FileImageLoader: ImageLoading {
     /// A loader with the default limit.
     public static let shared = FileImageLoader()
 
-    /// The maximum number of bytes of a file. A bigger one fails with ``WebImageError/Code/limitExceeded``, named
+    /// The maximum number of bytes of a file, except videos. A bigger one fails with ``WebImageError/Code/limitExceeded``, named
     /// `maximumFileByteCount`.
     package let maximumFileByteCount: Int
     private let queue: WorkQueue
@@ -33,35 +34,45 @@ public final class FileImageLoader: ImageLoading {
         progress: @escaping @Sendable (LoadProgress) -> Void,
         completion: @escaping @Sendable (Result<LoadedImageData, WebImageError>) -> Void
     ) -> any ImageLoaderOperation {
-        let limit = maximumFileByteCount
+        let (limit, readsParts) = (maximumFileByteCount, request.readsParts)
         return LoadReceiver(url: request.url, progress: progress, completion: completion)
             .load(on: queue, priority: request.priority) { receiver throws(WebImageError) in
-                try Self.read(request.url, limit: limit, for: receiver)
+                try Self.read(request.url, limit: limit, readsParts: readsParts, for: receiver)
             }
     }
 
     /// Blocks only URLs that do not name a file of this machine; a missing file may be created later.
     public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool { error.code == .invalidURL }
 
-    private static func read(_ url: URL, limit: Int, for receiver: LoadReceiver) throws(WebImageError) -> Data {
+    private static func read(
+        _ url: URL,
+        limit: Int,
+        readsParts: Bool,
+        for receiver: LoadReceiver
+    ) throws(WebImageError) -> LoadedImageData {
         let path = try path(of: url)
         // Non-blocking: opening a pipe for reading would block until it has a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw systemError(path, "cannot be opened") }
-        defer { close(descriptor) }
+        var closes = true
+        defer { if closes { close(descriptor) } }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw systemError(path, "cannot be examined") }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw WebImageError(.fileAccessFailed, "\(path) is not a regular file")
         }
         let size = Int(status.st_size)
+        if readsParts, let video = FileByteSource(adoptingVideo: descriptor, path: path, size: size) {
+            closes = false
+            return LoadedImageData(byteSource: video)
+        }
         guard size <= limit else { throw .limitExceeded("maximumFileByteCount", allowed: limit, required: size) }
         receiver.post(LoadProgress(receivedByteCount: 0, expectedByteCount: Int64(size)))
         guard let data = try readAll(descriptor, size: size, limit: limit, path: path, for: receiver) else {
             throw WebImageError(.badImageData, "the file is empty")
         }
         receiver.post(LoadProgress(receivedByteCount: Int64(data.count), expectedByteCount: Int64(data.count)))
-        return data
+        return LoadedImageData(data: data)
     }
 
     private static func readAll(
@@ -99,7 +110,7 @@ public final class FileImageLoader: ImageLoading {
         return path
     }
 
-    private static func systemError(_ path: String, _ what: String) -> WebImageError {
+    fileprivate static func systemError(_ path: String, _ what: String) -> WebImageError {
         let code = errno
         let isMissing = code == ENOENT || code == ENOTDIR
         return WebImageError(
@@ -107,6 +118,36 @@ public final class FileImageLoader: ImageLoading {
             isMissing ? "\(path) does not exist" : "\(path) \(what)",
             underlyingError: SystemError(number: code)
         )
+    }
+}
+
+/// An open video file, of which only parts are read. Closed when it is released.
+private final class FileByteSource: ImageByteSource {
+    let byteCount: Int
+    let beginning: Data
+    private let descriptor: Int32
+    private let path: String
+
+    /// The number of bytes in which every signature is.
+    private static let signatureLength = 4 << 10
+
+    /// Takes over the descriptor of a file that begins like a video; returns nil for all others.
+    init?(adoptingVideo descriptor: Int32, path: String, size: Int) {
+        var bytes = [UInt8](repeating: 0, count: min(max(size, 0), Self.signatureLength))
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        let beginning = Data(bytes.prefix(max(count, 0)))
+        guard ImageFormat(detecting: beginning).isVideo else { return nil }
+        (self.descriptor, self.path, self.byteCount, self.beginning) = (descriptor, path, size, beginning)
+    }
+
+    deinit { close(descriptor) }
+
+    func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(WebImageError) -> Int {
+        while true {
+            let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+            if count >= 0 { return count }
+            if errno != EINTR { throw FileImageLoader.systemError(path, "cannot be read") }
+        }
     }
 }
 

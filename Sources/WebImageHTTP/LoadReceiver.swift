@@ -41,9 +41,20 @@ package final class LoadReceiver: ImageLoaderOperation {
         priority: LoadPriority,
         body: @escaping @Sendable (LoadReceiver) throws(WebImageError) -> Data
     ) -> LoadReceiver {
+        load(on: queue, priority: priority) { (receiver) throws(WebImageError) in
+            LoadedImageData(data: try body(receiver))
+        }
+    }
+
+    /// Loads with a job on a queue, which may return something else than bytes.
+    package func load(
+        on queue: WorkQueue,
+        priority: LoadPriority,
+        body: @escaping @Sendable (LoadReceiver) throws(WebImageError) -> LoadedImageData
+    ) -> LoadReceiver {
         let item = queue.submit(priority: priority) { [self] in
             do throws(WebImageError) {
-                finish(.success(LoadedImageData(data: try body(self))))
+                finish(.success(try body(self)))
             } catch {
                 finish(.failure(error.with(url: url)))
             }

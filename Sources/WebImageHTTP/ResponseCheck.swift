@@ -5,7 +5,13 @@ extension WebImageDownloaderConfig {
     ///   - response: the response after the modifier; it is checked.
     ///   - received: the response as the server sent it; it determines the body's length.
     ///   - sendsRange: true if the request asked for a part of the image.
-    func problem(of response: HTTPResponse, received: HTTPResponse, sendsRange: Bool) -> WebImageError? {
+    ///   - isCut: true if the body is cut off at the limit.
+    func problem(
+        of response: HTTPResponse,
+        received: HTTPResponse,
+        sendsRange: Bool,
+        isCut: Bool = false
+    ) -> WebImageError? {
         let status = response.statusCode
         if status == 304 {
             return WebImageError(.cacheNotModified, "not modified", statusCode: status)
@@ -23,7 +29,7 @@ extension WebImageDownloaderConfig {
         }
         let limit = maximumResponseByteCount
         let length = received.contentLength ?? (ResponseFraming.isBeyondNumbers(received.headers) ? .max : 0)
-        guard length > Int64(limit) else { return nil }
+        guard length > Int64(limit), !isCut else { return nil }
         return .limitExceeded("maximumResponseByteCount", allowed: limit, required: Int(length))
     }
 }

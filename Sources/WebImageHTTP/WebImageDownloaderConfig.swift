@@ -73,6 +73,10 @@ public struct WebImageDownloaderConfig: Sendable, Hashable {
     /// The maximum number of bytes of a body, both on the wire and after content decoding. 64 MiB by default. A larger one fails
     /// with ``WebImageError/Code/limitExceeded``, before anything is received if the response announces its length.
     public var maximumResponseByteCount = 64 << 20
+    /// The maximum number of bytes of a video that are transferred for a still. 16 MiB by default. More fail with
+    /// ``WebImageError/Code/limitExceeded``. Loads of images whose URL's path ends with the extension of a video request only the
+    /// parts that they need. From a server without ranges, this many bytes from the beginning are read.
+    public var maximumVideoByteCount = 16 << 20
     /// The maximum number of bytes of all response heads of a download. 64 KiB by default.
     package var maximumResponseHeaderByteCount = 64 << 10
     /// The maximum number of fields in all response heads of a download. 250 by default.

@@ -12,6 +12,7 @@ enum DecodeSamples {
             case .sealed: images + rawFiles
             case .fonts: images + [Data(drawing.utf8)]
             case .pdf: [Data(document.utf8)]
+            case .video: videos.compactMap { Data(base64Encoded: $0) }
             }
         var developing = ImageDecodeOptions()
         developing.rawDevelopment = .full

@@ -8,7 +8,8 @@ import Glibc
 ///
 /// PDF is drawn by another program, `webimage-decoder-pdf`, because its library is GPL. It is searched at
 /// ``DecodeIsolation/pdfWorkerPath``; at the path in the environment variable `WEBIMAGE_DECODER_PDF`; beside the program at
-/// ``DecodeIsolation/workerPath``; beside this program; in `../libexec`.
+/// ``DecodeIsolation/workerPath``; beside this program; in `../libexec`. So is `webimage-decoder-video`, the program for videos, at
+/// ``DecodeIsolation/videoWorkerPath`` and `WEBIMAGE_DECODER_VIDEO`.
 public enum DecodeWorker {
     /// Makes a program its own worker. Call it first in `main`, once coders are registered and before there are threads: in a
     /// worker it decodes until its parent is gone, and never returns. In all other processes it returns at once.

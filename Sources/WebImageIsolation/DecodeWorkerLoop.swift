@@ -82,11 +82,14 @@ struct DecodeWorkerLoop {
         webimage_sandbox_allow(headerMemory(request.byteCount ?? 0), seconds(request))
         map(request.capacity)
         buffers.await(byteCount: nil)
-        let data = request.byteCount.flatMap { encoded($0) }
         let answer: IsolationAnswer
         var image: Image?
         do throws(WebImageError) {
-            (answer, image) = try perform(request, data)
+            if let byteCount = request.sourceByteCount {
+                (answer, image) = try perform(request, readingSourceOf: byteCount)
+            } else {
+                (answer, image) = try perform(request, request.byteCount.flatMap { encoded($0) })
+            }
         } catch {
             answer = .failure(error)
         }
@@ -135,6 +138,25 @@ struct DecodeWorkerLoop {
         }
     }
 
+    /// Performs a task on a file that is read in parts.
+    private func perform(
+        _ request: IsolationRequest,
+        readingSourceOf byteCount: Int
+    ) throws(WebImageError) -> (IsolationAnswer, Image?) {
+        guard let coder = coder as? any ByteSourceCoder, let bytes else {
+            throw WebImageError(.unsupportedFormat, "the coder does not read files in parts")
+        }
+        let source = ParentByteSource(byteCount: byteCount, memory: bytes)
+        switch request.task {
+        case .properties(let limits): return (.properties(try coder.properties(of: source, limits: limits)), nil)
+        case .need(let options): return (.need(try coder.memoryNeed(of: source, options: options)), nil)
+        case .decode(let options):
+            allow(try? coder.memoryNeed(of: source, options: options), SourceMessage.mostBytes, options, request)
+            return Self.answer(try coder.decode(source, options: options))
+        case .animation, .frame: throw WebImageError(.unsupportedFormat, "the coder decodes no animations")
+        }
+    }
+
     private mutating func open(
         _ id: UInt64,
         _ shared: Data,
@@ -176,13 +198,22 @@ struct DecodeWorkerLoop {
 
     /// Allows twice the estimate from the header: blocks are rounded, and heaps are fragmented.
     private func allow(_ data: Data, _ options: ImageDecodeOptions, _ request: IsolationRequest) {
-        let most = max(options.limits.maximumDecodedByteCount, 0)
-        // A coder without an estimate gets the maximum for decoded bytes.
         let told = try? coder.memoryNeed(of: data, options: options)
         if case .decode = request.task { buffers.await(byteCount: told?.outputByteCount) }
+        allow(told, data.count, options, request)
+    }
+
+    private func allow(
+        _ told: DecodeMemoryNeed?,
+        _ byteCount: Int,
+        _ options: ImageDecodeOptions,
+        _ request: IsolationRequest
+    ) {
+        let most = max(options.limits.maximumDecodedByteCount, 0)
+        // A coder without an estimate gets the maximum for decoded bytes.
         let need = told?.totalByteCount ?? most
         let (twice, overflow) = need.multipliedReportingOverflow(by: 2)
-        let (sum, overflows) = headerMemory(data.count).addingReportingOverflow(overflow ? memory : twice)
+        let (sum, overflows) = headerMemory(byteCount).addingReportingOverflow(overflow ? memory : twice)
         webimage_sandbox_allow(overflows ? memory : min(sum, memory), seconds(request))
     }
 

@@ -156,10 +156,19 @@ extension IsolatedImageCoder {
         guard data.count <= most else {
             throw .limitExceeded("maximumEncodedByteCount", allowed: most, required: data.count)
         }
+        return try ask(task, .data(data), beginning: data)
+    }
+
+    /// - Parameter data: the first bytes, from which the format is detected.
+    private func ask(
+        _ task: IsolationTask,
+        _ input: WorkerInput,
+        beginning data: Data
+    ) throws(WebImageError) -> (IsolationAnswer, PixelStorage?) {
         let seconds = seconds(for: data, task.limits)
         let answer: (IsolationAnswer, PixelStorage?)
         do throws(WebImageError) {
-            answer = try pool(for: data).perform(task, data, seconds: seconds > 0.01 ? min(seconds, 1e6) : 0.01)
+            answer = try pool(for: data).perform(task, input, seconds: seconds > 0.01 ? min(seconds, 1e6) : 0.01)
         } catch {
             guard error.code == .decoderUnavailable, !advice.isEmpty else { throw error }
             throw WebImageError(error.code, "\(error.message); \(advice)")
@@ -168,16 +177,25 @@ extension IsolatedImageCoder {
         return answer
     }
 
-    /// Decoders check the time limit themselves. The renderers of SVG and PDF do not, so their workers are killed.
+    /// Decoders check the time limit themselves. Those of SVG, PDF and videos do not, so their workers are killed.
     private func seconds(for data: Data, _ limits: ImageLimits) -> Double {
         let seconds = isolation.maximumDecodeDuration
-        guard let limit = limits.maximumDecodeDuration, ImageFormat(detecting: data).isVector else { return seconds }
+        guard let limit = limits.maximumDecodeDuration, !ImageFormat(detecting: data).decoderChecksTime else {
+            return seconds
+        }
         return min(seconds, limit)
     }
 
     /// Returns the image that a worker decodes.
     func image(_ task: IsolationTask, _ data: Data, _ options: ImageDecodeOptions) throws(WebImageError) -> Image {
-        guard case (.image(let header), let pixels?) = try ask(task, data) else { throw Self.otherAnswer }
+        try image(try ask(task, data), options)
+    }
+
+    private func image(
+        _ answer: (IsolationAnswer, PixelStorage?),
+        _ options: ImageDecodeOptions
+    ) throws(WebImageError) -> Image {
+        guard case (.image(let header), let pixels?) = answer else { throw Self.otherAnswer }
         // It has been checked that they fit into the memory.
         let bitmap = Bitmap(
             width: header.width,
@@ -194,5 +212,41 @@ extension IsolatedImageCoder {
             metadata: header.metadata,
             decodeOptions: options
         )
+    }
+}
+
+extension IsolatedImageCoder: ByteSourceCoder {
+    package func properties(
+        of source: any ImageByteSource,
+        limits: ImageLimits
+    ) throws(WebImageError) -> ImageProperties {
+        guard isolates(source.beginning) else { return try sourceBase(source).properties(of: source, limits: limits) }
+        guard case .properties(let properties) = try ask(.properties(limits), source).0 else { throw Self.otherAnswer }
+        return properties
+    }
+
+    package func memoryNeed(
+        of source: any ImageByteSource,
+        options: ImageDecodeOptions
+    ) throws(WebImageError) -> DecodeMemoryNeed {
+        guard isolates(source.beginning) else { return try sourceBase(source).memoryNeed(of: source, options: options) }
+        guard case .need(let need) = try ask(.need(options), source).0 else { throw Self.otherAnswer }
+        return need
+    }
+
+    package func decode(_ source: any ImageByteSource, options: ImageDecodeOptions) throws(WebImageError) -> Image {
+        guard isolates(source.beginning) else { return try sourceBase(source).decode(source, options: options) }
+        return try image(try ask(.decode(options), source), options)
+    }
+
+    private func sourceBase(_ source: any ImageByteSource) throws(WebImageError) -> any ByteSourceCoder {
+        try base.decodingSources(of: ImageFormat(detecting: source.beginning))
+    }
+
+    private func ask(
+        _ task: IsolationTask,
+        _ source: any ImageByteSource
+    ) throws(WebImageError) -> (IsolationAnswer, PixelStorage?) {
+        try ask(task, .source(source), beginning: source.beginning)
     }
 }

@@ -177,6 +177,7 @@ extension ImageProperties {
             format.rawValue, width, height, orientation.rawValue, frameCount, pageCount, loopCount, bitsPerComponent,
         ] { writer.write(value) }
         writer.write(frameDurations)
+        writer.write(videoDuration) { $0.write($1) }
         writer.write(hasAlpha)
         writer.write(isHighDynamicRange)
         writer.write(colorProfile) { $0.write(String(decoding: $1.utf8.prefix(1000), as: UTF8.self)) }
@@ -194,6 +195,7 @@ extension ImageProperties {
         loopCount = try reader.int(0...WireLimit.loops, "the number of loops")
         bitsPerComponent = try reader.int(1...64, "the number of bits")
         frameDurations = try reader.seconds(atMost: WireLimit.frames)
+        videoDuration = try reader.optional { (reader) throws(WireError) in try reader.double() }
         hasAlpha = try reader.bool()
         isHighDynamicRange = try reader.bool()
         colorProfile = try reader.optional { (reader) throws(WireError) in try reader.text(atMost: WireLimit.text) }

@@ -32,6 +32,8 @@ struct IsolationRequest: Sendable, Equatable {
     var task: IsolationTask
     /// The number of encoded bytes in the memory that the worker shares with the parent; nil if the task needs none.
     var byteCount: Int?
+    /// The length of a file whose bytes are not in that memory, but are asked for in parts (``SourceMessage``).
+    var sourceByteCount: Int?
     /// The size of that memory in bytes.
     var capacity: Int
     /// The time limit in seconds.
@@ -41,6 +43,7 @@ struct IsolationRequest: Sendable, Equatable {
         var writer = WireWriter()
         writer.write(id)
         writer.write(byteCount) { $0.write($1) }
+        writer.write(sourceByteCount) { $0.write($1) }
         writer.write(capacity)
         writer.write(seconds)
         switch task {
@@ -66,8 +69,15 @@ struct IsolationRequest: Sendable, Equatable {
         return writer.bytes
     }
 
-    init(id: UInt64, task: IsolationTask, byteCount: Int?, capacity: Int, seconds: Double) {
-        (self.id, self.task, self.byteCount) = (id, task, byteCount)
+    init(
+        id: UInt64,
+        task: IsolationTask,
+        byteCount: Int?,
+        sourceByteCount: Int? = nil,
+        capacity: Int,
+        seconds: Double
+    ) {
+        (self.id, self.task, self.byteCount, self.sourceByteCount) = (id, task, byteCount, sourceByteCount)
         (self.capacity, self.seconds) = (capacity, seconds)
     }
 
@@ -75,6 +85,7 @@ struct IsolationRequest: Sendable, Equatable {
         var reader = WireReader(message)
         id = try reader.word()
         byteCount = try reader.optional { (reader) throws(WireError) in try reader.int(0...Int.max, "a length") }
+        sourceByteCount = try reader.optional { (reader) throws(WireError) in try reader.int(0...Int.max, "a length") }
         capacity = try reader.int(0...Int.max, "a capacity")
         seconds = try reader.double()
         switch try reader.int() {
@@ -131,6 +142,7 @@ extension ImageDecodeOptions {
         writer.write(refusesDamagedData)
         writer.write(page)
         writer.write(rawDevelopment.rawValue)
+        writer.write(videoTime) { $0.write($1) }
         limits.write(to: &writer)
     }
 
@@ -157,6 +169,7 @@ extension ImageDecodeOptions {
             throw WireError("unknown development")
         }
         rawDevelopment = development
+        videoTime = try reader.optional { (reader) throws(WireError) in try reader.double() }
         limits = try ImageLimits(from: &reader)
     }
 }

@@ -53,13 +53,13 @@ final class WorkerPool: Sendable {
     /// Performs a task in a worker.
     ///
     /// - Parameters:
-    ///   - data: the encoded bytes; not sent to a worker that already holds the animation.
+    ///   - input: the encoded bytes; not sent to a worker that already holds the animation.
     ///   - seconds: the time limit, once a worker has begun.
     /// - Throws: ``WebImageError`` for a failure of the worker. An error that the decoder reports about the image is returned as an
     ///   answer.
     func perform(
         _ task: IsolationTask,
-        _ data: Data,
+        _ input: WorkerInput,
         seconds: Double
     ) throws(WebImageError) -> (IsolationAnswer, PixelStorage?) {
         let isFrame = if case .frame = task { true } else { false }
@@ -68,7 +68,7 @@ final class WorkerPool: Sendable {
             let isFresh = worker.isFresh
             let answer: (IsolationAnswer, PixelStorage?)
             do throws(WorkerFailure) {
-                answer = try worker.perform(task, holds ? nil : data, seconds: seconds)
+                answer = try worker.perform(task, holds ? nil : input, seconds: seconds)
             } catch {
                 worker.stop()
                 // A worker that has decoded other images may have been compromised by one of them: a retry in a new worker shows
@@ -253,6 +253,7 @@ extension DecodeIsolation {
             switch formats {
             case [.svg]: .fonts
             case [.pdf]: .pdf
+            case let formats? where !formats.isEmpty && formats.isSubset(of: ImageFormat.videos): .video
             default: .sealed
             }
         WorkerPools.pool(self, kind).prepare()

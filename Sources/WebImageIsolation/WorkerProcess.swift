@@ -129,36 +129,70 @@ final class WorkerProcess: @unchecked Sendable {
 
     /// Sends a request and waits for the answer, at most that many seconds.
     ///
-    /// - Parameter data: the encoded bytes; nil if the worker has them.
+    /// - Parameter input: the encoded bytes; nil if the worker has them.
     /// - Returns: the answer, and the pixels if it is an image. After a failure the worker must not be used any more.
     func perform(
         _ task: IsolationTask,
-        _ data: Data?,
+        _ input: WorkerInput?,
         seconds: Double
     ) throws(WorkerFailure) -> (IsolationAnswer, PixelStorage?) {
-        if let data { try put(data) }
+        var data: Data?
+        var source: (any ImageByteSource)?
+        switch input {
+        case .data(let bytes)?:
+            data = bytes
+            try bytes.withBytes { (bytes) throws(WorkerFailure) in try put(bytes[...]) }
+        case .source(let file)?:
+            source = file
+            try makeRoom(SourceMessage.mostBytes)
+        case nil: break
+        }
         defer { if capacity > Self.mostKept { shrink() } }
         lastRequest += 1
         let request = IsolationRequest(
             id: lastRequest,
             task: task,
             byteCount: data?.count,
+            sourceByteCount: source?.byteCount,
             capacity: capacity,
             seconds: seconds
         )
         let message = request.message
         let sent = message.withUnsafeBytes { webimage_message_send(socket, $0.baseAddress, $0.count, -1, false) }
         guard sent == 0 else { throw failure(sent) }
-        return try receiveAnswer(to: request, milliseconds: Int32(min(seconds * 1000 + 1, 1e9)))
+        return try receiveAnswer(to: request, source, milliseconds: Int32(min(seconds * 1000 + 1, 1e9)))
     }
 
     /// Waits for the answer, and maps the memory of an image that is announced meanwhile.
     private func receiveAnswer(
         to request: IsolationRequest,
+        _ source: (any ImageByteSource)?,
         milliseconds: Int32
     ) throws(WorkerFailure) -> (IsolationAnswer, PixelStorage?) {
-        let start = ClockSource.system.monotonicNanoseconds()
-        let (first, itsDescriptor) = try receive(milliseconds: milliseconds)
+        var start = ClockSource.system.monotonicNanoseconds()
+        guard let source else {
+            return try receiveAnswer(
+                to: request,
+                try receive(milliseconds: milliseconds),
+                start,
+                milliseconds: milliseconds
+            )
+        }
+        var refusal: WebImageError?
+        let first = try receiveAfterReads(of: source, &refusal, &start, milliseconds: milliseconds)
+        let answer = try receiveAnswer(to: request, first, start, milliseconds: milliseconds)
+        if let refusal, case .failure = answer.0 { return (.failure(refusal), nil) }
+        return answer
+    }
+
+    /// - Parameter message: the first message.
+    private func receiveAnswer(
+        to request: IsolationRequest,
+        _ message: (bytes: [UInt8], descriptor: Int32),
+        _ start: UInt64,
+        milliseconds: Int32
+    ) throws(WorkerFailure) -> (IsolationAnswer, PixelStorage?) {
+        let (first, itsDescriptor) = message
         guard case .announcement(let byteCount)? = MemoryMessage(first) else {
             return try answer(first, itsDescriptor, nil, to: request)
         }
@@ -172,6 +206,49 @@ final class WorkerProcess: @unchecked Sendable {
         let left = max(Int64(milliseconds) - Int64(clamping: passed), 0)
         let (bytes, descriptor) = try receive(milliseconds: Int32(left))
         return try answer(bytes, descriptor, announced, to: request)
+    }
+
+    /// Serves the parts of a file that the worker asks for, and returns the message after them.
+    ///
+    /// - Parameters:
+    ///   - refusal: the error of a part that could not be read.
+    ///   - start: the time from which the worker's time counts; moved by the time that reading takes, which is not the worker's.
+    private func receiveAfterReads(
+        of source: any ImageByteSource,
+        _ refusal: inout WebImageError?,
+        _ start: inout UInt64,
+        milliseconds: Int32
+    ) throws(WorkerFailure) -> (bytes: [UInt8], descriptor: Int32) {
+        let clock = ClockSource.system
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: SourceMessage.mostBytes, alignment: 1)
+        defer { buffer.deallocate() }
+        for _ in 0...SourceMessage.mostReads {
+            let passed = (clock.monotonicNanoseconds() - start) / 1_000_000
+            let left = max(Int64(milliseconds) - Int64(clamping: passed), 0)
+            let (bytes, descriptor) = try receive(milliseconds: Int32(left))
+            guard case .read(let offset, let count)? = SourceMessage(bytes) else { return (bytes, descriptor) }
+            if descriptor >= 0 { close(descriptor) }
+            let asked = clock.monotonicNanoseconds()
+            let read: Int
+            do throws(WebImageError) {
+                read = try source.read(at: offset, into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count)))
+            } catch {
+                // The worker can still answer with a frame that it has found before.
+                refusal = error
+                try send(.failed)
+                continue
+            }
+            try put(UnsafeRawBufferPointer(buffer).prefix(read))
+            try send(.bytes(read))
+            start += clock.monotonicNanoseconds() - asked
+        }
+        throw .lied("it reads without end")
+    }
+
+    private func send(_ message: SourceMessage) throws(WorkerFailure) {
+        let bytes = message.message
+        let sent = bytes.withUnsafeBytes { webimage_message_send(socket, $0.baseAddress, $0.count, -1, false) }
+        guard sent == 0 else { throw failure(sent) }
     }
 
     private func answer(
@@ -210,10 +287,19 @@ final class WorkerProcess: @unchecked Sendable {
         }
     }
 
-    private func put(_ data: Data) throws(WorkerFailure) {
-        let written = data.withUnsafeBytes { webimage_memory_write(memory, $0.baseAddress, $0.count) }
-        guard written == 0 else { throw .unreachable("no memory for \(data.count) bytes: \(Self.text(-written))") }
-        capacity = max(capacity, data.count)
+    /// Enlarges the memory for requests.
+    private func makeRoom(_ byteCount: Int) throws(WorkerFailure) {
+        guard capacity < byteCount else { return }
+        guard ftruncate(memory, byteCount) == 0 else {
+            throw .unreachable("no memory for \(byteCount) bytes: \(Self.text(errno))")
+        }
+        capacity = byteCount
+    }
+
+    private func put(_ bytes: Slice<UnsafeRawBufferPointer>) throws(WorkerFailure) {
+        let written = webimage_memory_write(memory, UnsafeRawBufferPointer(rebasing: bytes).baseAddress, bytes.count)
+        guard written == 0 else { throw .unreachable("no memory for \(bytes.count) bytes: \(Self.text(-written))") }
+        capacity = max(capacity, bytes.count)
     }
 
     /// Releases the bytes of a big image instead of keeping them for later requests. The worker reads no more than the announced

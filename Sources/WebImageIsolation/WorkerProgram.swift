@@ -16,7 +16,7 @@ struct WorkerProgram: Sendable, Equatable {
     /// - Parameters:
     ///   - wanted: the path in the settings.
     ///   - variable: the value of the environment variable.
-    ///   - neighbour: the path of the program for the other formats, in the settings. The program for PDF is also searched beside it.
+    ///   - neighbour: the path of the program for the other formats, in the settings. The programs for PDF and videos are also searched beside it.
     ///   - own: the path of this program.
     /// - Throws: ``WebImageError/Code/decoderUnavailable``.
     static func find(
@@ -33,16 +33,16 @@ struct WorkerProgram: Sendable, Equatable {
             }
             return WorkerProgram(path: path)
         }
-        if isOwnWorker, kind != .pdf { return WorkerProgram(path: "/proc/self/exe") }
+        if isOwnWorker, !kind.hasOwnProgram { return WorkerProgram(path: "/proc/self/exe") }
         let name = kind.programName
         let directory = directory(of: own)
         var places = ["\(directory)/\(name)", "\(directory)/../libexec/\(name)"]
         if let neighbour { places.insert("\(Self.directory(of: neighbour))/\(name)", at: 0) }
         if let path = places.first(where: isProgram) { return WorkerProgram(path: path) }
-        guard kind != .pdf else {
+        if let task = kind.ownTask {
             throw WebImageError(
                 .decoderUnavailable,
-                "PDF is drawn by a separate program, \(name), which is neither beside this program nor in ../libexec: install the package webimage-pdf, or build that product of WebImage"
+                "\(task) by a separate program, \(name), which is neither beside this program nor in ../libexec: install the package \(kind.package), or build that product of WebImage"
             )
         }
         throw WebImageError(
@@ -58,10 +58,10 @@ struct WorkerProgram: Sendable, Equatable {
     /// Finds the program for this process.
     static func find(_ isolation: DecodeIsolation, _ kind: WorkerKind) throws(WebImageError) -> WorkerProgram {
         try find(
-            kind == .pdf ? isolation.pdfWorkerPath : isolation.workerPath,
+            kind.path(in: isolation),
             kind,
-            variable: getenv(kind == .pdf ? "WEBIMAGE_DECODER_PDF" : "WEBIMAGE_DECODER").map { String(cString: $0) },
-            neighbour: kind == .pdf ? isolation.workerPath : nil,
+            variable: getenv(kind.variable).map { String(cString: $0) },
+            neighbour: kind.hasOwnProgram ? isolation.workerPath : nil,
             own: ownPath,
             isOwnWorker: isOwnWorker.withLock { $0 }
         )
@@ -99,27 +99,65 @@ enum WorkerKind: String, Sendable, Hashable, CaseIterable {
     case fonts
     /// The same and the tables of poppler, in another program: for PDF.
     case pdf
+    /// No access to files, in another program: for videos.
+    case video
 
     init(_ format: ImageFormat) {
         self =
             switch format {
             case .svg: .fonts
             case .pdf: .pdf
+            case _ where format.isVideo: .video
             default: .sealed
             }
     }
 
-    /// The name of the separate worker program.
-    var programName: String { self == .pdf ? "webimage-decoder-pdf" : "webimage-decoder" }
+    /// The part of names for formats that have a separate program, because of its licence; empty for others.
+    private var suffix: String {
+        switch self {
+        case .sealed, .fonts: ""
+        case .pdf: "pdf"
+        case .video: "video"
+        }
+    }
+
+    /// Indicates whether the format has a separate worker program.
+    var hasOwnProgram: Bool { !suffix.isEmpty }
+
+    /// The beginning of a sentence about what a separate program does; nil without one.
+    var ownTask: String? {
+        switch self {
+        case .sealed, .fonts: nil
+        case .pdf: "PDF is drawn"
+        case .video: "videos are decoded"
+        }
+    }
+
+    /// The name of the worker program.
+    var programName: String { hasOwnProgram ? "webimage-decoder-" + suffix : "webimage-decoder" }
+
+    /// The name of the package with the worker program.
+    var package: String { hasOwnProgram ? "webimage-" + suffix : "webimage" }
+
+    /// The environment variable with the program's path.
+    var variable: String { hasOwnProgram ? "WEBIMAGE_DECODER_" + suffix.uppercased() : "WEBIMAGE_DECODER" }
+
+    func path(in isolation: DecodeIsolation) -> String? {
+        switch self {
+        case .sealed, .fonts: isolation.workerPath
+        case .pdf: isolation.pdfWorkerPath
+        case .video: isolation.videoWorkerPath
+        }
+    }
 
     /// Indicates whether the worker may read the directories of ``readable``.
-    var readsFiles: Bool { self != .sealed }
+    var readsFiles: Bool { self == .fonts || self == .pdf }
 
     /// The bytes of memory that parsing may take for each encoded byte. A drawing is parsed into a tree of elements, much larger than
     /// its text; the objects of a PDF document are compressed.
     var headerFactor: Int {
         switch self {
-        case .sealed: 2
+        case .sealed, .video: 2
         case .fonts: 32
         case .pdf: 8
         }

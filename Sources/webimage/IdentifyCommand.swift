@@ -6,8 +6,8 @@ enum IdentifyCommand: Command {
     static let name = "identify"
     static let usage = "[options] SOURCE…"
     static let summary =
-        "Prints format, size, frames, pages, orientation, alpha, colours, bytes and ThumbHash of each source."
-    static let specs = [ImageArguments.pageSpec] + CommonOptions.loadSpecs
+        "Prints format, size, frames, pages, duration, orientation, alpha, colours, bytes and ThumbHash of each source."
+    static let specs = [ImageArguments.pageSpec, ImageArguments.timeSpec] + CommonOptions.loadSpecs
 
     private struct Line: Encodable {
         var source: String
@@ -17,6 +17,7 @@ enum IdentifyCommand: Command {
         var frames: Int
         var pages: Int
         var durations: [Double]
+        var videoDuration: Double?
         var loopCount: Int
         var orientation: Int
         var alpha: Bool
@@ -27,7 +28,7 @@ enum IdentifyCommand: Command {
         var thumbHash: String?
 
         enum CodingKeys: CodingKey {
-            case source, format, width, height, frames, pages, durations, loopCount, orientation, alpha
+            case source, format, width, height, frames, pages, durations, videoDuration, loopCount, orientation, alpha
             case bitsPerComponent, highDynamicRange, colorProfile, bytes, thumbHash
         }
 
@@ -41,6 +42,7 @@ enum IdentifyCommand: Command {
             try container.encode(frames, forKey: .frames)
             try container.encode(pages, forKey: .pages)
             try container.encode(durations, forKey: .durations)
+            try container.encode(videoDuration, forKey: .videoDuration)
             try container.encode(loopCount, forKey: .loopCount)
             try container.encode(orientation, forKey: .orientation)
             try container.encode(alpha, forKey: .alpha)
@@ -54,7 +56,13 @@ enum IdentifyCommand: Command {
 
     static func run(_ arguments: ParsedArguments) async throws -> Int32 {
         let common = try CommonOptions(arguments)
-        let page = try ImageArguments.page(arguments) ?? 0
+        var options = ImageDecodeOptions()
+        options.limits = common.policy.limits()
+        options.thumbnailPixelSize = ImageSize(width: 100, height: 100)
+        options.decodeFirstFrameOnly = true
+        options.page = try ImageArguments.page(arguments) ?? 0
+        options.videoTime = try ImageArguments.videoTime(arguments)
+        let decodeOptions = options
         guard !arguments.positional.isEmpty else { throw UsageError("no source given") }
         let (sources, session) = try await blocking {
             (try arguments.positional.map { try Source($0) }, Session(common))
@@ -62,12 +70,8 @@ enum IdentifyCommand: Command {
         let display = ProgressDisplay(total: sources.count, isEnabled: !common.isQuiet)
         let failures = await Loading.forEach(sources, width: common.maxConcurrent) { id, source in
             do throws(WebImageError) {
-                let data = try await session.manager.data(
-                    with: source.url,
-                    options: common.options,
-                    context: session.context(for: source)
-                )
-                let line = try await describe(data, page, source, session.coder, common.policy.limits())
+                let contents = try await contents(of: source, session, common)
+                let line = try await describe(contents, source, session.coder, decodeOptions)
                 display.finish(id, failed: false)
                 await display.print(common.json ? JSONLine.text(line) : text(line, source), to: 1)
                 return true
@@ -81,23 +85,31 @@ enum IdentifyCommand: Command {
         return failures == 0 ? ExitStatus.success : ExitStatus.failure
     }
 
+    private static func contents(
+        of source: Source,
+        _ session: Session,
+        _ common: CommonOptions
+    ) async throws(WebImageError) -> EncodedContents {
+        let context = session.context(for: source)
+        // Of a video only parts are read, and no cache has them.
+        if ImageFormat.videos.contains(ImageFormat(fileExtension: source.url.pathExtension)) {
+            return try await EncodedContents(source.url, by: session.manager.imageLoader, common.options)
+        }
+        return .data(try await session.manager.data(with: source.url, options: common.options, context: context))
+    }
+
     private static func describe(
-        _ data: Data,
-        _ page: Int,
+        _ contents: EncodedContents,
         _ source: Source,
         _ coder: any ImageCoder,
-        _ limits: ImageLimits
+        _ options: ImageDecodeOptions
     ) async throws(WebImageError) -> Line {
-        var properties = try await ImageProperties.read(from: data, limits: limits, coder: coder)
-        var options = ImageDecodeOptions()
-        options.limits = limits
-        options.thumbnailPixelSize = ImageSize(width: 100, height: 100)
-        options.decodeFirstFrameOnly = true
-        options.page = page
+        let page = options.page
+        var properties = try await contents.properties(coder, options.limits)
         // If the header is valid and the pixels are not, there are properties but no hash.
         var hash: String?
         do throws(WebImageError) {
-            let image = try await Image.decode(data, options: options, coder: coder)
+            let image = try await contents.image(coder, options)
             hash = try? ThumbHash(image).base64
             // The header's size is that of the first page.
             if page > 0 {
@@ -114,13 +126,14 @@ enum IdentifyCommand: Command {
             frames: properties.frameCount,
             pages: properties.pageCount,
             durations: properties.frameDurations,
+            videoDuration: properties.videoDuration,
             loopCount: properties.loopCount,
             orientation: properties.orientation.rawValue,
             alpha: properties.hasAlpha,
             bitsPerComponent: properties.bitsPerComponent,
             highDynamicRange: properties.isHighDynamicRange,
             colorProfile: properties.colorProfile,
-            bytes: data.count,
+            bytes: contents.byteCount,
             thumbHash: hash
         )
     }
@@ -132,6 +145,7 @@ enum IdentifyCommand: Command {
             let loops = [0: "forever", 1: "once"][line.loopCount] ?? "\(line.loopCount) times"
             parts.append("\(line.frames) frames in \(seconds) s, \(loops)")
         }
+        if let seconds = line.videoDuration { parts.append("\((seconds * 100).rounded() / 100) s") }
         if line.pages > 1 { parts.append("\(line.pages) pages") }
         if line.orientation != 1 { parts.append("orientation \(line.orientation)") }
         if line.alpha { parts.append("alpha") }

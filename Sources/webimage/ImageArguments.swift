@@ -9,6 +9,8 @@ struct ImageArguments: Sendable {
     var page: Int?
     /// The image of a camera's raw file; nil for the embedded preview.
     var rawDevelopment: ImageDecodeOptions.RawDevelopment?
+    /// The time of a video's frame in seconds; nil for the first that is not black.
+    var videoTime: Double?
     var transformers: [any ImageTransformer] = []
 
     static let specs: [OptionSpec] =
@@ -24,7 +26,7 @@ struct ImageArguments: Sendable {
                 value: "high|fast",
                 "filter for thumbnails: Lanczos (high, the default) or box (fast)"
             ),
-            pageSpec, rawDevelopmentSpec,
+            pageSpec, timeSpec, rawDevelopmentSpec,
         ] + TransformArguments.specs
 
     static let pageSpec = OptionSpec("--page", value: "N", "page of a PDF document; 1, the first, by default")
@@ -35,12 +37,23 @@ struct ImageArguments: Sendable {
         "of a camera's raw file: decode the embedded preview (the default), or develop the raw data"
     )
 
+    static let timeSpec = OptionSpec(
+        "--at",
+        value: "SECONDS",
+        "time of the frame of a video; by default the first that is not black"
+    )
+
+    static func videoTime(_ arguments: ParsedArguments) throws -> Double? {
+        try arguments.number("--at", in: 0...1e9)
+    }
+
     static func page(_ arguments: ParsedArguments) throws -> Int? {
         try arguments.integer("--page", in: 1...9_999_999).map { $0 - 1 }
     }
 
     init(_ arguments: ParsedArguments) throws {
         page = try Self.page(arguments)
+        videoTime = try Self.videoTime(arguments)
         for (name, value) in arguments.options {
             switch name {
             case "--thumbnail":
@@ -70,12 +83,15 @@ struct ImageArguments: Sendable {
     }
 
     /// True if the bytes as received are the image.
-    var isEmpty: Bool { thumbnail == nil && page == nil && rawDevelopment == nil && transformers.isEmpty }
+    var isEmpty: Bool {
+        thumbnail == nil && page == nil && videoTime == nil && rawDevelopment == nil && transformers.isEmpty
+    }
 
     func apply(to context: inout WebImageContext) {
         context.thumbnailPixelSize = thumbnail
         context.page = page
         context.rawDevelopment = rawDevelopment
+        context.videoTime = videoTime
         var options = ImageDecodeOptions()
         options.scalingQuality = scaling
         context.decodeOptions = options

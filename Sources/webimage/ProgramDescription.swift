@@ -63,6 +63,10 @@ extension Program {
                         "WEBIMAGE_DECODER_PDF",
                         "The program that draws PDF; by default webimage-decoder-pdf beside webimage or in ../libexec."
                     ),
+                    ManualItem(
+                        "WEBIMAGE_DECODER_VIDEO",
+                        "The program that decodes videos; by default webimage-decoder-video beside webimage or in ../libexec."
+                    ),
                 ]
             ),
             ManualSection(

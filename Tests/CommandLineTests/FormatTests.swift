@@ -113,6 +113,34 @@ import WebImage
         #expect(run.status == 1 && run.errors.contains("/nonexistent/decoder"), "\(run.errors)")
     }
 
+    @Test func `A video is identified, and any frame of it written`() async throws {
+        let path = Fixtures.path("Video/wide.mp4")
+        let line = try await harness.run("identify", path)
+        #expect(line.output.hasPrefix("\(path): MP4 128x64, 2.0 s, "), "\(line)")
+        #expect(try await harness.run("identify", "--json", path).output.contains("\"videoDuration\":2"))
+        #expect(
+            try await harness.run("identify", "--json", Fixtures.path("SVG/shapes.svg")).output.contains(
+                "\"videoDuration\":null"
+            )
+        )
+        #expect(try await harness.run("get", path, "--at", "1.1", "-o", "a.png").status == 0)
+        let made = try Data(contentsOf: URL(fileURLWithPath: harness.directory.path("a.png")))
+        let image = try PNGCoder().decode(made, options: ImageDecodeOptions())
+        let expected = try Fixtures.pixels("Video/wide.mp4-1.1.ppm")
+        #expect(PixelDifference(image.bitmap, expected).mean <= 0.3)
+        #expect(try await harness.run("get", path, "-t", "64x64", "-o", "stills/").status == 0)
+        #expect(try await harness.run("identify", "stills/wide.jpg").output.hasPrefix("stills/wide.jpg: JPEG 64x32, "))
+        for time in ["-1", "nan", "x"] {
+            #expect(try await harness.run("get", path, "--at=\(time)").status == 64, "\(time)")
+        }
+        let none = try await harness.run(
+            "identify",
+            path,
+            environment: ["WEBIMAGE_DECODER_VIDEO": "/nonexistent/decoder"]
+        )
+        #expect(none.status == 1 && none.errors.contains("/nonexistent/decoder"), "\(none.errors)")
+    }
+
     @Test(arguments: ["BMP/header40-8bit.bmp", "ICO/pillow-png.ico", "TIFF/same-lzw.tiff", "SVG/shapes.svg"])
     func `Every format is converted, and copied without changes`(name: String) async throws {
         let path = Fixtures.path(name)

@@ -32,12 +32,13 @@ import Testing
         }
     }
 
-    /// poppler is GPL.
-    @Test func `Only the program for PDF links poppler`() async throws {
-        for program in ["webimage", "webimage-decoder", "webimage-decoder-pdf"] {
+    /// poppler and most builds of FFmpeg's libraries are GPL.
+    @Test func `Only the programs for PDF and videos link poppler and FFmpeg`() async throws {
+        for program in ["webimage", "webimage-decoder", "webimage-decoder-pdf", "webimage-decoder-video"] {
             let run = try await ProgramRun.run("/usr/bin/ldd", [ProgramRun.product(program)])
-            let links = run.output.contains("poppler")
-            #expect(run.status == 0 && links == (program == "webimage-decoder-pdf"), "\(program)")
+            #expect(run.status == 0, "\(program)")
+            #expect(run.output.contains("poppler") == (program == "webimage-decoder-pdf"), "\(program)")
+            #expect(run.output.contains("libavcodec") == (program == "webimage-decoder-video"), "\(program)")
         }
     }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ModuleTests {
     private static let formats = [
         "WebImageTIFF", "WebImageSVG", "WebImageAVIF", "WebImageHEIF", "WebImageJPEGXL", "WebImagePDF",
-        "WebImageRAW",
+        "WebImageRAW", "WebImageVideo",
     ]
     /// These modules do not import each other.
     private static let middle = [
@@ -26,6 +26,9 @@ import Testing
             // poppler is GPL: nothing else may import this module.
             "WebImagePDFDecoder": ["WebImageCodecs"],
             "webimage-decoder-pdf": ["WebImageIsolation", "WebImagePDFDecoder"],
+            // The same for FFmpeg's libraries.
+            "WebImageVideoDecoder": ["WebImageCodecs"],
+            "webimage-decoder-video": ["WebImageIsolation", "WebImageVideoDecoder"],
             "webimage-gallery": ["WebImage", "WebImageFormats", "WebImageGTK"],
         ]
         for module in middle { arrows[module] = ["WebImageModel"] }

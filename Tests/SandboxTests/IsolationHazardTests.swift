@@ -116,7 +116,7 @@ struct IsolationHazardTests {
         let pool = WorkerPool(IsolationHarness.isolation(), kind)
         let answer = await valueOnThread {
             Result { () throws(WebImageError) in
-                try pool.perform(.decode(ImageDecodeOptions()), IsolationHarness.picture(name), seconds: 20).0
+                try pool.perform(.decode(ImageDecodeOptions()), .data(IsolationHarness.picture(name)), seconds: 20).0
             }
         }
         guard case .image = try answer.get() else {
@@ -137,7 +137,7 @@ struct IsolationHazardTests {
         let found = await valueOnThread { () -> Result<Bool, WebImageError> in
             do throws(WebImageError) {
                 let options = ImageDecodeOptions()
-                let (answer, _) = try pool.perform(.decode(options), IsolationHarness.picture(name), seconds: 20)
+                let (answer, _) = try pool.perform(.decode(options), .data(IsolationHarness.picture(name)), seconds: 20)
                 guard case .image = answer else { return .success(false) }
                 return .success(true)
             } catch {

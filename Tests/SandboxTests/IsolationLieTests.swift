@@ -170,7 +170,7 @@ struct IsolationLieTests {
             let pool = WorkerPool(isolation, .sealed, clock: clock.source, delay: ManualDelays().source)
             let tell: @Sendable (String) async -> Void = { name in
                 _ = await valueOnThread {
-                    try? pool.perform(.decode(ImageDecodeOptions()), IsolationHarness.picture(name), seconds: 20)
+                    try? pool.perform(.decode(ImageDecodeOptions()), .data(IsolationHarness.picture(name)), seconds: 20)
                 }
             }
             await tell("garbage")

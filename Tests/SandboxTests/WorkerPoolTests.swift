@@ -35,7 +35,7 @@ struct WorkerPoolTests {
         try await valueOnThread { () -> Result<Bool, WebImageError> in
             do throws(WebImageError) {
                 let task = IsolationTask.decode(ImageDecodeOptions())
-                let (answer, pixels) = try pool.perform(task, IsolationHarness.picture(name), seconds: seconds)
+                let (answer, pixels) = try pool.perform(task, .data(IsolationHarness.picture(name)), seconds: seconds)
                 guard case .image = answer, let pixels else { return .success(false) }
                 return .success(pixels.withUnsafeBytes { $0.prefix(64).elementsEqual((0..<64).map { UInt8($0) }) })
             } catch {

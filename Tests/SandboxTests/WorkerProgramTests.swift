@@ -70,6 +70,18 @@ import WebImage
         #expect(!WorkerKind.fonts.readable.contains("/usr/share/poppler"))
     }
 
+    @Test func `The program for videos is found like that for PDF, and reads no files`() throws {
+        _ = try program("bin/webimage-decoder")
+        let error = #expect(throws: WebImageError.self) { try find(nil, .video, isOwnWorker: true) }
+        #expect(error?.code == .decoderUnavailable && error?.message.contains("webimage-decoder-video") == true)
+        #expect(error?.message.contains("install the package webimage-video") == true)
+        let libexec = try program("libexec/webimage-decoder-video")
+        #expect(try find(nil, .video).hasSuffix("bin/../libexec/webimage-decoder-video"))
+        #expect(try find(nil, .video, variable: libexec) == libexec)
+        for format in ImageFormat.videos { #expect(WorkerKind(format) == .video) }
+        #expect(WorkerKind.video.readable.isEmpty && WorkerKind.video.variable == "WEBIMAGE_DECODER_VIDEO")
+    }
+
     @Test func `A missing program is an error, and no other is used`() throws {
         _ = try program("bin/webimage-decoder")
         for wanted in ["/nonexistent/decoder", directory.path] {

@@ -4,7 +4,7 @@ public import FoundationEssentials
 public enum Fixtures {
     /// Directories of formats whose tests are in a separate target.
     private static let ofOtherFormats: Set<Substring> = [
-        "TIFF", "SVG", "AVIF", "HEIF", "HDR", "JPEGXL", "CodedSizes", "PDF", "RAW",
+        "TIFF", "SVG", "AVIF", "HEIF", "HDR", "JPEGXL", "CodedSizes", "PDF", "RAW", "Video",
     ]
 
     /// The absolute path of a fixture, for example `JPEG/baseline.jpg`. Found next to the sources, not in a bundle.

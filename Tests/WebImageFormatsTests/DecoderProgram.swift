@@ -6,6 +6,7 @@ import TestSupport
 enum DecoderProgram {
     static let path = ProgramRun.product("webimage-decoder")
     static let pdfPath = ProgramRun.product("webimage-decoder-pdf")
+    static let videoPath = ProgramRun.product("webimage-decoder-video")
     /// A Boolean value that indicates whether the system sandboxes processes, and the program was built: sanitized
     /// builds leave it out.
     static let isSupported: Bool = {

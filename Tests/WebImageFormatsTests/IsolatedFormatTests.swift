@@ -94,9 +94,10 @@ struct IsolatedFormatTests {
     @Test func `The workers have the full sandbox, and one thread when it is installed`() async throws {
         for kind in WorkerKind.allCases {
             let isolation = isolation
+            let paths = [WorkerKind.pdf: DecoderProgram.pdfPath, .video: DecoderProgram.videoPath]
             let walls = try await Self.onThread { () -> WorkerSandbox in
                 try WorkerProcess(
-                    WorkerProgram(path: kind == .pdf ? DecoderProgram.pdfPath : DecoderProgram.path),
+                    WorkerProgram(path: paths[kind] ?? DecoderProgram.path),
                     kind,
                     memory: isolation.maximumMemoryByteCount
                 )

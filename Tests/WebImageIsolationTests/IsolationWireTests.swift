@@ -29,6 +29,7 @@ import Testing
         if Bool.random(using: &random) { options.limits.maximumDecodeDuration = .random(in: 0...9, using: &random) }
         options.page = .random(in: 0...Int.max, using: &random)
         options.rawDevelopment = .random(using: &random) ? .preview : .full
+        if Bool.random(using: &random) { options.videoTime = .random(in: 0...99, using: &random) }
         options.limits.maximumColorProfileByteCount = .random(in: 0...Int.max, using: &random)
         return options
     }
@@ -42,7 +43,14 @@ import Testing
         return tasks.map { task in
             let capacity = Int.random(in: 0...Int.max, using: &random)
             let count = Bool.random(using: &random) ? Int.random(in: 0...capacity, using: &random) : nil
-            return IsolationRequest(id: random.next(), task: task, byteCount: count, capacity: capacity, seconds: 1.5)
+            return IsolationRequest(
+                id: random.next(),
+                task: task,
+                byteCount: count,
+                sourceByteCount: Bool.random(using: &random) ? .random(in: 0...Int.max, using: &random) : nil,
+                capacity: capacity,
+                seconds: 1.5
+            )
         }
     }
 
@@ -56,6 +64,7 @@ import Testing
         let image = Image.tiny().with(metadata: metadata)
         var properties = ImageProperties(format: .gif, width: 3, height: 4)
         (properties.frameCount, properties.frameDurations, properties.loopCount) = (2, [0.1, 2], 5)
+        properties.videoDuration = 7.5
         (properties.hasAlpha, properties.bitsPerComponent, properties.isHighDynamicRange) = (true, 16, true)
         (properties.colorProfile, properties.pageCount, properties.orientation) = ("P3", 8, .down)
         return [

@@ -126,15 +126,53 @@ import WebImageModel
         #expect(fileType("mif1", ["miaf"]) == .heif)
         #expect(fileType("avif", ["mif1", "heic"]) == .avif)
         #expect(fileType("miaf", ["MA1B", "mif1"]) == .heif)
-        #expect(fileType("isom", ["iso2", "mp41"]) == .undefined)
+        #expect(fileType("none", ["nor", "this"]) == .undefined)
     }
 
     @Test func `Brands outside the box or the data do not count`() {
-        #expect(fileType("isom", ["iso2", "avif"], size: 20) == .undefined)
+        #expect(fileType("isom", ["iso2", "avif"], size: 20) == .mp4)
+        #expect(fileType("some", ["some", "avif"], size: 20) == .undefined)
         #expect(fileType("isom", ["iso2", "avif"], size: 1 << 30) == .avif)
         #expect(fileType("isom", ["avif"], size: 0) == .avif)
         #expect(fileType("avif", size: 3) == .undefined)
-        #expect(format([0, 0, 0, 0x20] + Array("ftypisom".utf8) + [0, 0, 0, 0] + Array("avi".utf8)) == .undefined)
+        #expect(format([0, 0, 0, 0x20] + Array("ftypsome".utf8) + [0, 0, 0, 0] + Array("avi".utf8)) == .undefined)
+    }
+
+    @Test func `Brands distinguish videos, and images and audio are none`() {
+        for brand in ["isom", "iso2", "iso6", "mp41", "mp42", "avc1", "M4V ", "3gp4", "3g2a", "dash", "MSNV", "f4v "] {
+            #expect(fileType(brand) == .mp4, "\(brand)")
+        }
+        #expect(fileType("qt  ", ["qt  "]) == .quickTime)
+        #expect(fileType("none", ["qt  "]) == .quickTime)
+        #expect(fileType("heic", ["mif1", "isom", "mp42"]) == .heic)
+        #expect(fileType("mif1", ["isom"]) == .heif)
+        #expect(fileType("isom", ["avif", "mp42"]) == .avif)
+        #expect(fileType("avis", ["avif", "msf1", "iso8", "isom"]) == .avif)
+        #expect(fileType("crx ", ["crx ", "isom"]) == .undefined)
+        #expect(fileType("M4A ", ["M4A ", "mp42", "isom"]) == .undefined)
+    }
+
+    @Test func `Old QuickTime movies have no brands`() {
+        func atoms(_ size: UInt8, _ first: String, _ rest: String = "mvhd") -> ImageFormat {
+            format([0, 0, 0, size] + Array(first.utf8) + [0, 0, 0, 99] + Array(rest.utf8))
+        }
+        #expect(atoms(200, "moov") == .quickTime && atoms(200, "mdat", "\u{1}\u{2}\u{3}\u{4}") == .quickTime)
+        #expect(atoms(8, "wide", "mdat") == .quickTime && atoms(1, "mdat", "abcd") == .quickTime)
+        #expect(atoms(9, "wide", "mdat") == .undefined && atoms(200, "moov", "text") == .undefined)
+        #expect(atoms(4, "mdat") == .undefined && atoms(200, "free") == .undefined)
+    }
+
+    @Test func `The document type distinguishes WebM and Matroska`() {
+        func ebml(_ type: String, _ before: [UInt8] = [0x42, 0x86, 0x81, 1]) -> ImageFormat {
+            let element = [0x42, 0x82, 0x80 | UInt8(type.utf8.count)] + Array(type.utf8)
+            let header = before + element + [0x42, 0x87, 0x81, 4]
+            return format([0x1A, 0x45, 0xDF, 0xA3, 0x80 | UInt8(header.count)] + header + [0x18, 0x53, 0x80, 0x67])
+        }
+        #expect(ebml("webm") == .webM && ebml("matroska") == .matroska && ebml("webm\0") == .webM)
+        #expect(ebml("other") == .undefined && ebml("webm", [0xEC, 0x83, 1, 2, 3]) == .webM)
+        #expect(ebml("webm", [0x42, 0x86, 0xFF, 1]) == .undefined)
+        #expect(format([0x1A, 0x45, 0xDF, 0xA3]) == .undefined)
+        #expect(format([0x1A, 0x45, 0xDF, 0xA3, 1, 255, 255, 255, 255, 255, 255, 255, 0x42, 0x82]) == .undefined)
     }
 
     @Test(arguments: [
@@ -184,6 +222,10 @@ import WebImageModel
         (.avif, "public.avif", "avif", "image/avif", "AVIF"),
         (.jpegXL, "public.jpeg-xl", "jxl", "image/jxl", "JPEG XL"),
         (.ico, "com.microsoft.ico", "ico", "image/vnd.microsoft.icon", "ICO"),
+        (.mp4, "public.mpeg-4", "mp4", "video/mp4", "MP4"),
+        (.quickTime, "com.apple.quicktime-movie", "mov", "video/quicktime", "QuickTime"),
+        (.webM, "org.webmproject.webm", "webm", "video/webm", "WebM"),
+        (.matroska, "org.matroska.mkv", "mkv", "video/matroska", "Matroska"),
     ])
     func `A name gives its format, and a format its name`(
         format: ImageFormat,

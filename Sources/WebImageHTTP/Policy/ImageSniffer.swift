@@ -29,7 +29,7 @@ package struct ImageSniffer: Sendable {
     func verdict(_ bytes: UnsafeRawBufferPointer, isWhole: Bool) -> Verdict {
         if Self.isText(bytes) { return textVerdict(bytes, isWhole: isWhole) }
         guard isWhole || bytes.count >= Self.signatureLength else { return .undecided }
-        if !isWhole, Self.lacksBrands(bytes) { return .undecided }
+        if !isWhole, Self.lacksBrands(bytes) || Self.lacksDocumentType(bytes) { return .undecided }
         let format = ImageFormat(detecting: bytes)
         // Raw files of cameras begin like TIFF; the directories that show the difference may be at the end.
         if format == .tiff, !isWhole, formats.contains(.raw), !formats.contains(.tiff) { return .undecided }
@@ -80,6 +80,14 @@ package struct ImageSniffer: Sendable {
         case .outOfSight: return bytes.count < Self.textLength ? .undecided : .refused(Self.noImage)
         }
     }
+
+    /// Returns whether the body is a Matroska file whose header, which distinguishes WebM, has not arrived completely.
+    private static func lacksDocumentType(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) && bytes.count < documentTypeLength
+    }
+
+    /// The number of bytes of a Matroska file to wait for.
+    private static let documentTypeLength = 128
 
     // MARK: Brands
 

@@ -73,13 +73,13 @@ public struct SourcePolicy: Sendable, Hashable {
     // MARK: Formats and decoding
 
     /// The accepted formats, detected from a body's first bytes and not from the server's content type. All image formats that the
-    /// library knows by default; PDF and the raw files of cameras only if you add them.
+    /// library knows by default; PDF, videos and the raw files of cameras only if you add them.
     public var formats: Set<ImageFormat> = Self.imageFormats
     /// The formats that are decoded in worker processes. All formats by default; ``DecodeIsolation/riskyFormats`` leaves out JPEG,
     /// PNG, GIF, WebP, BMP and icons, which then have previews while they arrive. Without a worker program (``DecodeWorker``),
     /// images of these formats fail with ``WebImageError/Code/decoderUnavailable``: there is no fallback to decoding in this
     /// process.
-    public var isolatedFormats: Set<ImageFormat> = Self.imageFormats.union([.pdf, .raw])
+    public var isolatedFormats: Set<ImageFormat> = Self.imageFormats.union(ImageFormat.videos).union([.pdf, .raw])
     /// The maximum number of pixels of an image, and of each frame. 50 million by default.
     public var maximumPixelCount = 50_000_000
     /// The maximum number of frames of an animation. 2000 by default.

@@ -241,7 +241,7 @@ extension ManagedLoad {
         if terms?.asksAlways == true { terms = terms?.policy == .immutable ? nil : terms?.byPolicy }
         if let error = knownMissing(terms) { return operation.end(.failure(error)) }
         let plan = plan(terms, asksDelegate: true)
-        let work = plan.decode.original
+        let work = plan.decode.original.whole
         operation.subscribe(to: work, priority: load.options.priority, progress: nil) { result in
             manager.totals.noteDisk(result, wasAsked: work.queriesDisk)
             switch result {

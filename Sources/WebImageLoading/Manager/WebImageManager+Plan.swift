@@ -85,8 +85,8 @@ extension WebImageManager {
         )
     }
 
-    /// Returns the decode options of a load. Page, development and size come only from the context, because only its values are part of
-    /// the key: a scaled image must never be stored under the key of the full-size one.
+    /// Returns the decode options of a load. Page, time, development and size come only from the context, because only its values are
+    /// part of the key: a scaled image must never be stored under the key of the full-size one.
     func decodeOptions(for key: String, _ load: ResolvedLoad) -> ImageDecodeOptions {
         let context = load.context
         var result = ImageDecodeOptions(context ?? WebImageContext(), options: load.options, key: key)
@@ -95,6 +95,7 @@ extension WebImageManager {
         result.thumbnailCovers = context?.thumbnailCovers ?? false
         result.page = context?.page ?? 0
         result.rawDevelopment = context?.rawDevelopment ?? .preview
+        result.videoTime = context?.videoTime
         if !policy.isTrusted { result.limits = policy.limits(within: result.limits) }
         return result
     }

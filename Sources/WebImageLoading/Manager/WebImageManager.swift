@@ -295,11 +295,14 @@ extension WebImageManager {
 
     func originalKey(for url: URL, _ load: ResolvedLoad) -> String? {
         let rights = rights(of: url, load)
+        // No bytes of a video are stored, only stills, so each time has a separate original.
+        let time = load.context.flatMap { $0.hasRareProperties ? $0.videoTime : nil }
+        func key(_ key: String) -> String { CacheKeys.videoTime(rights.key(key), time) }
         guard let filter = load.context?.cacheKeyFilter ?? load.parts?.values.cacheKeyFilter else {
-            return rights.key(url.absoluteString)
+            return key(url.absoluteString)
         }
         // Otherwise all URLs with an empty key would share an entry.
-        return filter.cacheKey(for: url).flatMap { $0.isEmpty ? nil : rights.key($0) }
+        return filter.cacheKey(for: url).flatMap { $0.isEmpty ? nil : key($0) }
     }
 
     /// The access rights for loading a URL: those of the context's header fields and the loader's own.

@@ -21,6 +21,7 @@ extension ImageDecodeOptions {
         if let covers = context.thumbnailCovers { thumbnailCovers = covers }
         if let number = context.page { page = number }
         if let development = context.rawDevelopment { rawDevelopment = development }
+        if let time = context.videoTime { videoTime = time }
         switch context.formatHint {
         case .inherited: break
         case .none: formatHint = nil

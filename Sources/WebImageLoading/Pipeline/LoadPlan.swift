@@ -24,11 +24,19 @@ struct LoadPlan: Sendable {
         /// Retains the hooks.
         let rare: IgnoredInEquality<WebImageContext.Rare?>
         let rights: LoadRights
+        /// True if only parts are read, because the image is a frame of a video.
+        var readsParts: Bool
         /// True if it is subject to back-pressure while too many downloaded bytes wait to be decoded.
         let isGated: IgnoredInEquality<Bool>
 
-        init(_ request: ImageLoadRequest, by loader: any ImageLoading, rights: LoadRights = .none, isGated: Bool = true)
-        {
+        /// - Parameter wantsBytes: True if the caller wants all bytes also of a video.
+        init(
+            _ request: ImageLoadRequest,
+            by loader: any ImageLoading,
+            rights: LoadRights = .none,
+            isGated: Bool = true,
+            wantsBytes: Bool = false
+        ) {
             let request = request.reduced
             let source = loader.source(of: request)
             address = request.url.absoluteString
@@ -41,6 +49,7 @@ struct LoadPlan: Sendable {
             hooks = LoadHooks(request.context).map { Boxed($0) }
             rare = IgnoredInEquality(value: request.context?.rare)
             self.rights = rights
+            readsParts = !wantsBytes && ImageFormat.isVideo(address: address)
             self.isGated = IgnoredInEquality(value: isGated)
         }
     }

@@ -69,8 +69,45 @@ struct OriginalData: Sendable {
     /// True if the caches may store the bytes, and images made of them.
     var isStorable = true
 
-    /// True if a loader generated the image, without bytes of it.
-    var isWithoutBytes: Bool { entry.data.isEmpty && loaded?.image != nil }
+    /// True if a loader generated the image, without bytes of it, or if its file is read in parts.
+    var isWithoutBytes: Bool { entry.data.isEmpty && (loaded?.image != nil || byteSource != nil) }
+    /// The file, if it is read in parts.
+    var byteSource: (any ImageByteSource)? { loaded?.byteSource }
+    /// True if the image is a frame of a video, whose bytes are not stored.
+    var isVideo: Bool { loaded?.isVideo ?? ImageFormat(detecting: entry.data).isVideo }
+}
+
+extension OriginalData {
+    /// Returns the data with a file of which no more parts are read once a condition is false.
+    func reading(while isWanted: @escaping @Sendable () -> Bool) -> OriginalData {
+        guard let source = byteSource else { return self }
+        var copy = self
+        copy.loaded?.byteSource = WantedByteSource(source, isWanted)
+        return copy
+    }
+}
+
+/// A file of which no more parts are read once they are not wanted any more.
+private final class WantedByteSource: ImageByteSource {
+    private let base: any ImageByteSource
+    private let isWanted: @Sendable () -> Bool
+
+    init(_ base: any ImageByteSource, _ isWanted: @escaping @Sendable () -> Bool) {
+        (self.base, self.isWanted) = (base, isWanted)
+    }
+
+    var byteCount: Int { base.byteCount }
+    var beginning: Data { base.beginning }
+
+    func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(WebImageError) -> Int {
+        guard isWanted() else { throw .cancelled() }
+        return try base.read(at: offset, into: buffer)
+    }
+}
+
+extension LoadedImageData {
+    /// True for a video. Its bytes are not stored: they are many, and the still is what is needed.
+    var isVideo: Bool { byteSource != nil || ImageFormat(detecting: data).isVideo }
 }
 
 /// An image on its way to the callers.

@@ -19,8 +19,8 @@ public struct DecodeIsolation: Sendable, Hashable {
     /// The maximum address space of a worker, in bytes, beyond what it starts with, whatever an image claims to need. 2 GiB by
     /// default. The limit for each image is lower: twice what the decode needs by its header, plus 128 MiB.
     public var maximumMemoryByteCount: Int = 2 << 30
-    /// The maximum number of workers at a time; 0, the default, for the number of processors. SVG and PDF each have a separate pool of
-    /// the same size.
+    /// The maximum number of workers at a time; 0, the default, for the number of processors. SVG, PDF and videos each have a separate
+    /// pool of the same size.
     public var maximumWorkerCount: Int = 0
     /// The number of decodes after which a worker is replaced, so that leaks in a library stay bounded. 500 by default; with 1 no
     /// two images are ever decoded in one process.
@@ -34,6 +34,8 @@ public struct DecodeIsolation: Sendable, Hashable {
     public var workerPath: String?
     /// The path of the worker program that draws PDF; nil, the default, to search for it as ``DecodeWorker`` describes.
     public var pdfWorkerPath: String?
+    /// The path of the worker program that decodes videos; nil, the default, to search for it as ``DecodeWorker`` describes.
+    public var videoWorkerPath: String?
     /// The source policy that these workers serve: each policy has separate workers. Empty for the program's own loads.
     package var domain = ""
 
@@ -43,9 +45,9 @@ public struct DecodeIsolation: Sendable, Hashable {
     /// Isolates some formats, with the defaults.
     public init(formats: Set<ImageFormat>) { self.formats = formats }
 
-    /// Formats whose decoders are large, young, or rarely tested with hostile files: SVG, PDF, HEIC, HEIF, AVIF, JPEG XL, TIFF and
-    /// the raw files of cameras.
-    public static let riskyFormats: Set<ImageFormat> = [.svg, .pdf, .heic, .heif, .avif, .jpegXL, .tiff, .raw]
+    /// Formats whose decoders are large, young, or rarely tested with hostile files: SVG, PDF, HEIC, HEIF, AVIF, JPEG XL, TIFF, the
+    /// raw files of cameras and the ``ImageFormat/videos``.
+    public static let riskyFormats = ImageFormat.videos.union([.svg, .pdf, .heic, .heif, .avif, .jpegXL, .tiff, .raw])
 
     /// Isolates ``riskyFormats``; other formats are decoded as without isolation.
     public static let risky = DecodeIsolation(formats: riskyFormats)

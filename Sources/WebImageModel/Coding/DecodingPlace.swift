@@ -5,7 +5,7 @@ public struct DecodingPlace: Sendable, Hashable {
 
     private init(_ isolation: DecodeIsolation?) { self.isolation = isolation }
 
-    /// In this process: the default. Coders that have separate workers still use them, as SVG, PDF and raw files do
+    /// In this process: the default. Coders that have separate workers still use them, as SVG, PDF, videos and raw files do
     /// (`WebImageFormats`).
     public static let inProcess = DecodingPlace(nil)
     /// In worker processes, every format.

@@ -65,6 +65,12 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     /// The image that is decoded of a camera's raw file: the embedded preview by default. Without one, decoding fails with
     /// ``WebImageError/Code/previewNotFound``, and only ``RawDevelopment/full`` decodes the file. Ignored for other formats.
     public var rawDevelopment: RawDevelopment = .preview
+    /// The time in seconds of the frame to decode of a video: the frame that is shown then, or the last one if the video ends before. Nil, the
+    /// default, for the first frame that is not black (of the first frame and the keyframes of the first minute). Negative times count as 0,
+    /// times that are not finite as nil. Other formats ignore it.
+    public var videoTime: Double? {
+        didSet { videoTime = videoTime.flatMap { $0.isFinite ? max($0, 0) : nil } }
+    }
     /// Options for custom coders.
     public var values = OptionValues()
     /// The limits; data that exceeds them is refused.

@@ -28,7 +28,7 @@ public struct ImageLimits: Sendable, Hashable {
     /// Counted from the start of the decode and checked every few rows, for JPEG in each of its scans. A decoder that makes the
     /// whole image in one step (WebP, GIF, interlaced PNG) stops only after that step. Progressive decoding during the download,
     /// including previews, has a separate allowance of the same length; if that is exceeded, the complete data is decoded again.
-    /// SVG and PDF are stopped with their workers; SVG that is drawn in this process cannot be stopped.
+    /// SVG, PDF and videos are stopped with their workers; SVG that is drawn in this process cannot be stopped.
     public var maximumDecodeDuration: Double?
 
     /// An upper bound for all limits: longer than any format allows.

@@ -15,6 +15,8 @@ public struct ImageProperties: Sendable, Hashable {
     public var pageCount: Int = 1
     /// The duration of each frame in seconds; empty for a still image.
     public var frameDurations: [Double] = []
+    /// The duration of a video in seconds; nil for other formats, and if the file does not tell.
+    public var videoDuration: Double?
     /// The number of times an animation plays; 0 means forever. 0 for a still image.
     public var loopCount: Int = 0
     /// Indicates whether pixels can be transparent.

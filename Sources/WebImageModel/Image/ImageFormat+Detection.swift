@@ -32,6 +32,7 @@ extension ImageFormat {
             case UInt8(ascii: "F") where bytes.starts(with: "FUJIFILMCCD-RAW ".utf8): .raw
             case UInt8(ascii: "%") where bytes.starts(with: "%PDF-".utf8): .pdf
             case 0x00: Self.startingWithZero(bytes)
+            case 0x1A where bytes.starts(with: [0x1A, 0x45, 0xDF, 0xA3]): VideoSniffer.matroska(bytes)
             default: SVGSniffer.isSVG(bytes) ? .svg : Self.isoBaseMedia(bytes)
             }
         self = format == .undefined && Self.isPDFAfterOtherBytes(bytes) ? .pdf : format
@@ -95,11 +96,14 @@ extension ImageFormat {
         return count > 0 && bytes[9] == 0
     }
 
-    /// Returns HEIC, HEIF, AVIF or a camera's raw format by the brands of the `ftyp` box, the major one first.
+    /// Returns HEIC, HEIF, AVIF, a camera's raw format or a video format by the brands of the `ftyp` box, the major one first.
     ///
-    /// A compatible brand decides if the major one is general (`mif1`) or names another use of the same file.
+    /// A compatible brand decides if the major one is general (`mif1`) or names another use of the same file. Images win: many
+    /// name the brands of videos, too.
     private static func isoBaseMedia(_ bytes: UnsafeRawBufferPointer) -> ImageFormat {
-        guard bytes.count >= 12, bytes[4..<8].elementsEqual("ftyp".utf8) else { return .undefined }
+        guard bytes.count >= 12, bytes[4..<8].elementsEqual("ftyp".utf8) else {
+            return VideoSniffer.isQuickTimeWithoutBrands(bytes) ? .quickTime : .undefined
+        }
         let declared = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self)))
         guard declared == 0 || declared >= 16 else { return .undefined }
         // 256 brands are far more than any file has; a bigger box is cut off there.
@@ -113,7 +117,7 @@ extension ImageFormat {
             case let format: return format
             }
         }
-        return best
+        return best == .undefined ? VideoSniffer.isoBaseMedia(bytes, end: end) : best
     }
 
     private static func format(ofBrand brand: UInt32) -> ImageFormat {

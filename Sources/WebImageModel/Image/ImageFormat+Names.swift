@@ -113,6 +113,34 @@ private struct FormatNames: Sendable {
             mimeTypes: ["image/vnd.microsoft.icon", "image/x-icon", "image/ico"],
             typeIdentifiers: ["com.microsoft.ico", "com.microsoft.cur"]
         ),
+        FormatNames(
+            format: .mp4,
+            name: "MP4",
+            extensions: ["mp4", "m4v", "3gp", "3g2"],
+            mimeTypes: ["video/mp4", "video/x-m4v", "video/3gpp", "video/3gpp2"],
+            typeIdentifiers: ["public.mpeg-4", "com.apple.m4v-video", "public.3gpp", "public.3gpp2"]
+        ),
+        FormatNames(
+            format: .quickTime,
+            name: "QuickTime",
+            extensions: ["mov", "qt"],
+            mimeTypes: ["video/quicktime"],
+            typeIdentifiers: ["com.apple.quicktime-movie"]
+        ),
+        FormatNames(
+            format: .webM,
+            name: "WebM",
+            extensions: ["webm"],
+            mimeTypes: ["video/webm"],
+            typeIdentifiers: ["org.webmproject.webm"]
+        ),
+        FormatNames(
+            format: .matroska,
+            name: "Matroska",
+            extensions: ["mkv"],
+            mimeTypes: ["video/matroska", "video/x-matroska"],
+            typeIdentifiers: ["org.matroska.mkv"]
+        ),
     ]
 
     static let byFormat = Dictionary(uniqueKeysWithValues: all.map { ($0.format, $0) })

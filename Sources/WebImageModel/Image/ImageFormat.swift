@@ -36,7 +36,25 @@ public struct ImageFormat: RawRepresentable, Sendable, Hashable {
     public static let jpegXL = ImageFormat(rawValue: 12)
     /// Windows icon or cursor.
     public static let ico = ImageFormat(rawValue: 13)
+    /// An MPEG-4 video, of which one frame is the image; also 3GP and fragmented MP4.
+    public static let mp4 = ImageFormat(rawValue: 14)
+    /// A QuickTime movie.
+    public static let quickTime = ImageFormat(rawValue: 15)
+    /// A WebM video.
+    public static let webM = ImageFormat(rawValue: 16)
+    /// A Matroska video.
+    public static let matroska = ImageFormat(rawValue: 17)
 
-    /// Indicates whether files of the format contain shapes instead of pixels. Their renderers do not check time limits.
+    /// The video formats: ``mp4``, ``quickTime``, ``webM`` and ``matroska``. Of a video, one frame is decoded
+    /// (``ImageDecodeOptions/videoTime``).
+    public static let videos: Set<ImageFormat> = [.mp4, .quickTime, .webM, .matroska]
+
+    /// Indicates whether files of the format are videos.
+    package var isVideo: Bool { (Self.mp4.rawValue...Self.matroska.rawValue).contains(rawValue) }
+
+    /// Indicates whether files of the format contain shapes instead of pixels.
     package var isVector: Bool { self == .svg || self == .pdf }
+
+    /// Indicates whether the format's decoder checks time limits itself; the workers of others are killed.
+    package var decoderChecksTime: Bool { !isVector && !isVideo }
 }

@@ -20,6 +20,11 @@ public struct ImageLoadRequest: Sendable {
     /// The receiver of partial data for previews; nil if the request cannot have previews. Whether they are wanted now:
     /// ``PartialImageData/isWanted``.
     public var partialData: PartialImageData?
+    /// Indicates whether the library's loaders may return a video as ``LoadedImageData/byteSource``, of which only parts are read. False for callers
+    /// that want its bytes.
+    package var readsParts = false
+    /// The part of the body to request; nil for all of it.
+    package var part: BodyPart?
     /// The receiver of events from the library's downloader; nil if the load is not observed.
     package var trace: (any LoadEventSink)?
 
@@ -39,6 +44,15 @@ public struct ImageLoadRequest: Sendable {
         self.loadValues = loadValues
         self.context = context
     }
+}
+
+/// A part of a body, as a range request asks for it.
+package struct BodyPart: Sendable {
+    package var range: Range<Int>
+    /// The maximum number of bytes to take of a whole body, which a server without ranges sends: it is cut off there.
+    package var mostOfWhole: Int
+
+    package init(range: Range<Int>, mostOfWhole: Int) { (self.range, self.mostOfWhole) = (range, mostOfWhole) }
 }
 
 /// The progress of a download.
@@ -73,6 +87,8 @@ public struct LoadedImageData: Sendable {
     public var data: Data
     /// The image, from a loader that makes images instead of bytes; nil from all others.
     public var image: Image?
+    /// The file, of which only parts are read, instead of ``data``, which is empty then: a video.
+    package var byteSource: (any ImageByteSource)?
     /// The HTTP response, if it was loaded by HTTP.
     public var response: HTTPResponse?
     /// The timings of the download, if there was one.
@@ -98,6 +114,12 @@ public struct LoadedImageData: Sendable {
     public init(image: Image, data: Data? = nil) {
         self.init(data: data ?? Data())
         self.image = image
+    }
+
+    /// Creates a result with a file that is read in parts.
+    package init(byteSource: any ImageByteSource, response: HTTPResponse? = nil) {
+        self.init(data: Data(), response: response)
+        self.byteSource = byteSource
     }
 }
 

@@ -18,6 +18,7 @@ extension WebImageContext {
             var decodeToHDR: Bool?
             var page: Int?
             var rawDevelopment: ImageDecodeOptions.RawDevelopment?
+            var videoTime: Double?
             var decoding: DecodingPlace?
             var loadValues = OptionValues()
             var additionalHeaders = HTTPHeaders()
@@ -32,7 +33,7 @@ extension WebImageContext {
             /// Indicates whether no property is set.
             var isPlain: Bool {
                 decodeOptions == nil && encodeOptions == nil && formatHint == .inherited && decodeToHDR == nil
-                    && page == nil && rawDevelopment == nil && decoding == nil
+                    && page == nil && videoTime == nil && rawDevelopment == nil && decoding == nil
                     && loadValues.isEmpty && additionalHeaders.fields.isEmpty && cacheSerializer == nil
                     && cachePolicy == nil && setImageOperationKey == nil && hooks.identity == nil && retryPolicy == nil
                     && observer == nil
@@ -93,6 +94,13 @@ extension WebImageContext {
     public var rawDevelopment: ImageDecodeOptions.RawDevelopment? {
         get { rare?.values.rawDevelopment }
         set { change { $0.rawDevelopment = newValue } }
+    }
+
+    /// The time in seconds of the frame to decode of a video, as ``ImageDecodeOptions/videoTime``; nil, the default, for the first frame that is
+    /// not black. Each time has a separate cache key (``CacheKeys/videoTime(_:_:)``).
+    public var videoTime: Double? {
+        get { rare?.values.videoTime }
+        set { change { $0.videoTime = newValue.flatMap { $0.isFinite ? max($0, 0) : nil } } }
     }
 
     /// The place where the image is decoded: in this process or in sandboxed workers without files and network and with bounded

@@ -6,7 +6,7 @@ enum IsolationSnippets {
         let manager = WebImageManager.shared
         // Every format.
         manager.decoding = .isolated
-        // SVG, PDF, HEIC, HEIF, AVIF, JPEG XL, TIFF and raw files of cameras.
+        // SVG, PDF, videos, HEIC, HEIF, AVIF, JPEG XL, TIFF and raw files of cameras.
         manager.decoding = .isolated(.risky)
 
         var isolation = DecodeIsolation.risky

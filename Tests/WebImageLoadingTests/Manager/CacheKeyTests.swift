@@ -101,6 +101,8 @@ import Testing
         #expect(CacheKeys.page("http://h/a.pdf?x=1", 2) == "http://h/a-Page(2).pdf?x=1")
         #expect(CacheKeys.page("key", 12) == "key-Page(12)")
         #expect(CacheKeys.isPage(CacheKeys.transformed(CacheKeys.page("http://h/a.pdf", 1), by: "Flip")))
+        #expect(CacheKeys.videoTime("http://h/a.mp4?x=1", nil) == "http://h/a.mp4?x=1")
+        #expect(CacheKeys.videoTime("http://h/a.mp4?x=1", 2.5) == "http://h/a-VideoTime(2.500000).mp4?x=1")
         #expect(!CacheKeys.isPage("http://h/a.pdf") && !CacheKeys.isPage("http://h/Page(1).pdf"))
     }
 

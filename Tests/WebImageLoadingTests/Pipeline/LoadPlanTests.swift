@@ -61,6 +61,7 @@ import Testing
             "decodeToHDR": { $0.decodeToHDR = true },
             "page": { $0.page = 2 },
             "rawDevelopment": { $0.rawDevelopment = .full },
+            "videoTime": { $0.videoTime = 2 },
             "decoding": { $0.decoding = .isolated },
             "loadValues": { $0.loadValues[Page.self] = 3 },
             "additionalHeaders": { $0.additionalHeaders["X-A"] = "b" },
@@ -260,6 +261,7 @@ import Testing
             "refusesDamagedData": { $0.refusesDamagedData = true },
             "page": { $0.page = 2 },
             "rawDevelopment": { $0.rawDevelopment = .full },
+            "videoTime": { $0.videoTime = 2 },
             "values": { $0.values[Page.self] = 3 },
             "limits": { $0.limits.maximumPixelCount = 5 },
         ]

@@ -59,6 +59,12 @@ public enum CacheKeys {
 
     static func isDevelopment(_ key: String) -> Bool { key.contains(developmentMarker) }
 
+    /// Returns the key of the still of a video: for the first frame that is not black, that of the file; for a time in seconds, that of the file
+    /// transformed by `VideoTime(S)`, with six decimals. Thumbnails and transformed images are derived from it.
+    public static func videoTime(_ key: String, _ seconds: Double?) -> String {
+        seconds.map { transformed(key, by: "VideoTime(\(FixedDecimal.string($0)))") } ?? key
+    }
+
     static func isPage(_ key: String) -> Bool { key.contains(pageMarker) }
 
     static func isThumbnail(_ key: String) -> Bool {

@@ -67,7 +67,7 @@ extension DownloaderCore {
     /// Returns the plan for a direct caller of the downloader. It waits only for its turn in the downloader, regardless of
     /// back-pressure from decoding.
     func plan(_ request: ImageLoadRequest) -> LoadPlan.Fetch {
-        LoadPlan.Fetch(request, by: self, rights: rights(for: request), isGated: false)
+        LoadPlan.Fetch(request, by: self, rights: rights(for: request), isGated: false, wantsBytes: true)
     }
 }
 

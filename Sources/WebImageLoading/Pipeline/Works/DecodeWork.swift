@@ -52,13 +52,13 @@ struct DecodeWork: Work {
     private func decode(_ original: OriginalData, _ job: WorkJob, decoded image: Image? = nil) {
         job.note(.queued(.decode))
         let arrived = Lock(image)
-        job.perform(cost(original, decoded: image), after: image) { given in
+        job.perform(cost(original, decoded: image), after: image, on: queue(original, job)) { given in
             guard !job.isCancelled else { return }
             do throws(WebImageError) {
                 let options = try given.get()
                 let image = arrived.withLock { $0.take() }
                 let made = try job.trace.decoding(original.entry.data.count) { () throws(WebImageError) in
-                    try decoded(original, image, options: options)
+                    try decoded(original.reading(while: { !job.isCancelled }), image, options: options)
                 }
                 job.pipeline.budget.made(made.image, for: plan.value.transformer.value)
                 deliver(made, original, job)
@@ -80,7 +80,13 @@ struct DecodeWork: Work {
         if !job.isCancelled { job.finish(.success(.image(stored(image, original)))) }
     }
 
-    /// Returns the memory cost of the image; nothing for one that is decoded already.
+    /// Returns the queue on which a file that is read in parts is decoded; nil for the queue of the bytes' coder.
+    func queue(_ original: OriginalData, _ job: WorkJob) -> WorkQueue? {
+        original.byteSource.map { CodingQueue.queue(of: coder, for: $0.beginning, else: job.pipeline.decodeQueue) }
+    }
+
+    /// Returns the memory cost of the image; nothing for one that is decoded already, and for a file that is read in parts, whose header would
+    /// have to be read first.
     func cost(_ original: OriginalData, decoded image: Image? = nil) -> MemoryCost {
         if let image = original.loaded?.image {
             let need = image.reductionNeed(by: options).totalByteCount
@@ -101,8 +107,8 @@ struct DecodeWork: Work {
         _ image: Image? = nil,
         options: ImageDecodeOptions? = nil
     ) throws(WebImageError) -> PipelineImage {
-        let bytes = original.isWithoutBytes ? nil : original.entry.data
-        let hash = bytes == nil ? 0 : original.entry.sourceHash
+        let bytes = original.isWithoutBytes || original.isVideo ? nil : original.entry.data
+        let hash = original.isWithoutBytes ? 0 : original.entry.sourceHash
         let image = try makeImage(original, image, options ?? self.options)
             .with(sourceHash: hash, held: held(original, hash), extendedData: original.entry.extendedData)
         // The bytes are those of the whole file, whose key is that of its first page or preview in full size.
@@ -134,6 +140,10 @@ struct DecodeWork: Work {
         if let image = original.loaded?.image {
             guard options.page == 0 else { throw .pageNotFound(options.page, of: 1) }
             return try image.reduced(by: options)
+        }
+        if let source = original.byteSource {
+            let format = ImageFormat(detecting: source.beginning)
+            return try coder.decodingSources(of: format).decode(source, options: options)
         }
         if let image { return try coder.complete(image, of: original.entry.data, options: options) }
         return try coder.completeImage(of: original.entry.data, options: options)

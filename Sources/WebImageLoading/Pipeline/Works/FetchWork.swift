@@ -29,7 +29,7 @@ struct FetchWork: Work {
 
     /// Returns the request to the loader.
     private func request(_ priority: LoadPriority) -> ImageLoadRequest {
-        ImageLoadRequest(
+        var request = ImageLoadRequest(
             url: url,
             options: plan.value.options,
             priority: priority,
@@ -37,6 +37,8 @@ struct FetchWork: Work {
             loadValues: plan.value.loadValues,
             context: plan.value.rare.value.map { WebImageContext($0) }
         )
+        request.readsParts = plan.value.readsParts
+        return request
     }
 
     /// True if the loader handles the URL.

@@ -18,6 +18,12 @@ struct OriginalWork: Work {
 
     var key: WorkKey { .original(plan) }
 
+    /// The same work for a caller that wants all bytes, also of a video.
+    var whole: OriginalWork {
+        guard let fetch = plan.value.fetch, fetch.value.readsParts else { return self }
+        return OriginalWork(plan: plan.with { $0.fetch = fetch.with { $0.readsParts = false } })
+    }
+
     /// The same work without querying the disk, after its entry could not be decoded.
     var fromLoader: OriginalWork {
         let plan = withoutDisk.plan.with {
@@ -123,12 +129,14 @@ struct OriginalWork: Work {
         guard storesDisk else { return makeRemoval() }
         let url = fetch?.url
         return StoreOnce { [cache, serializer, rule, replaces] contents, group in
-            // Without bytes, the loader's own image is encoded and stored.
-            let bytes = loaded.data.isEmpty && loaded.image != nil ? nil : loaded.data
+            // Without bytes, the loader's own image is encoded and stored, and the still of a video.
+            let bytes = loaded.isVideo || loaded.data.isEmpty && loaded.image != nil ? nil : loaded.data
             let image = loaded.image ?? contents.image
+            guard bytes != nil || image != nil else { return group.leave() }
             let made = serializer?.bytes(for: image, data: bytes, url: url)
             let isOther = bytes != nil && made != nil && made != bytes
-            var request = ImageStoreRequest(key: cacheKey, image: loaded.image, data: made ?? bytes)
+            let encoded = bytes == nil ? image : loaded.image
+            var request = ImageStoreRequest(key: cacheKey, image: encoded, data: made ?? bytes)
             request.cacheType = .disk
             request.coder = contents.coder
             request.thumbHash = contents.seen.flatMap { try? ThumbHash(sampling: $0) }
@@ -136,7 +144,7 @@ struct OriginalWork: Work {
             if !isOther, bytes != nil { request.dataHash = contents.seen?.metadata.knownSourceHash }
             request.validators = rule.validators(
                 of: loaded.response,
-                receivedHash: isOther ? loaded.data.contentHash : nil
+                receivedHash: isOther || loaded.isVideo && !loaded.data.isEmpty ? loaded.data.contentHash : nil
             )
             if replaces {
                 cache.replace(with: request) { group.leave() }

@@ -30,9 +30,11 @@ struct StoreWork: Work {
     }
 
     private func check(_ original: OriginalData, _ job: WorkJob) {
-        let decodes = plan.value.decodes && !original.isWithoutBytes
+        // Of a video, only the still is stored.
+        let decodes = original.isVideo || plan.value.decodes && !original.isWithoutBytes
         // The header of an isolated format is parsed by a worker, too.
-        let queue = CodingQueue.queue(of: decode.coder, for: original.entry.data, else: job.pipeline.decodeQueue)
+        let ownQueue = CodingQueue.queue(of: decode.coder, for: original.entry.data, else: job.pipeline.decodeQueue)
+        let queue = decode.queue(original, job) ?? ownQueue
         job.perform(decodes ? decode.cost(original) : .nothing, on: queue) { given in
             guard !job.isCancelled else { return }
             var contents = decode.contents(nil)
@@ -41,6 +43,7 @@ struct StoreWork: Work {
                 if decodes {
                     let made = try decode.decoded(original, options: options)
                     job.pipeline.budget.made(made.image)
+                    if original.isVideo { contents = decode.contents(decode.wholeImage(made.image)) }
                     contents.seen = made.image
                 } else if !original.isWithoutBytes {
                     _ = try decode.coder.properties(of: original.entry.data, limits: decode.options.limits)

@@ -209,8 +209,9 @@ import Testing
     @Test func `Under the policy, and only there, all formats are isolated`() {
         let cache = FakeCache()
         let decoding = WebImageManager(policy: .untrusted, cache: cache).decoding
-        // PDF and raw files are not accepted by default, but isolated where they are.
-        #expect(decoding.isolation?.formats == SourcePolicy.untrusted.formats.union([.pdf, .raw]))
+        // PDF, videos and raw files are not accepted by default, but isolated where they are.
+        let others = ImageFormat.videos.union([.pdf, .raw])
+        #expect(decoding.isolation?.formats == SourcePolicy.untrusted.formats.union(others))
         #expect(decoding.isolation?.maximumDecodeDuration == 5 && decoding == SourcePolicy.untrusted.decoding)
         #expect(WebImageManager(policy: .trusted, cache: cache).decoding == .inProcess)
         var policy = SourcePolicy.untrusted
