@@ -159,4 +159,15 @@ import Testing
         #expect(try Self.text(path).contains("\nMimeType=application/pdf;\n"))
         #expect(try !Self.text("Packaging/data/webimage.thumbnailer").contains("application/pdf"))
     }
+
+    @Test func `Videos have a separate thumbnailer that runs the same command`() throws {
+        let lines = try Self.text("Packaging/data/webimage-video.thumbnailer").split(separator: "\n")
+        let commands = lines.filter { $0.hasPrefix("Exec=") || $0.hasPrefix("TryExec=") }
+        let others = try Self.text("Packaging/data/webimage.thumbnailer").split(separator: "\n")
+        #expect(commands.count == 2 && commands.allSatisfy { others.contains($0) })
+        for type in ["mp4", "quicktime", "webm", "matroska"] {
+            #expect(lines.contains { $0.hasPrefix("MimeType=") && $0.contains("video/\(type);") }, "\(type)")
+        }
+        #expect(!others.contains { $0.contains("video/") })
+    }
 }

@@ -15,7 +15,9 @@ import Testing
             to: directory.path("swift")
         )
         let generate = "case \"$*\" in '--generate commands') printf '%s' \"$COMMANDS\" ;; *) echo \"$*\" ;; esac"
-        for program in ["webimage", "webimage-gallery", "webimage-decoder", "webimage-decoder-pdf"] {
+        for program in [
+            "webimage", "webimage-gallery", "webimage-decoder", "webimage-decoder-pdf", "webimage-decoder-video",
+        ] {
             try await ProgramRun.writeScript(generate, to: directory.path(program))
         }
     }
@@ -54,11 +56,14 @@ import Testing
     private static let pdf = [
         "644 usr/share/thumbnailers/webimage-pdf.thumbnailer", "755 usr/libexec/webimage-decoder-pdf",
     ]
+    private static let video = [
+        "644 usr/share/thumbnailers/webimage-video.thumbnailer", "755 usr/libexec/webimage-decoder-video",
+    ]
 
     @Test func `Programs, manual pages, completions and desktop files are installed, and removed again`() async throws {
         let run = try await install("--for-package", "--prefix", "/usr", "--destdir", "root")
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
-        #expect(try await files() == (Self.command + Self.gallery + Self.pdf).sorted())
+        #expect(try await files() == (Self.command + Self.gallery + Self.pdf + Self.video).sorted())
         let page = FileManager.default.contents(atPath: root + "/usr/share/man/man1/webimage-get.1")
         #expect(page == Data("--generate man get\n".utf8))
         try Data().write(to: URL(fileURLWithPath: root + "/usr/share/man/man1/other.1"))
@@ -67,7 +72,7 @@ import Testing
         #expect(try await files().map { $0.dropFirst(4) } == ["usr/share/man/man1/other.1"])
     }
 
-    @Test(arguments: [("command", command), ("gallery", gallery), ("pdf", pdf)])
+    @Test(arguments: [("command", command), ("gallery", gallery), ("pdf", pdf), ("video", video)])
     func `A single program is installed on request`(program: String, installed: [String]) async throws {
         let run = try await install("--for-package", "--prefix=/usr", "--destdir", root, "--only", program)
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
@@ -78,7 +83,7 @@ import Testing
         "Invalid arguments are an error",
         arguments: [
             (["--bogus"], "unknown argument '--bogus'"), (["--prefix"], "--prefix needs a value"),
-            (["--prefix", "usr"], "an absolute path"), (["--only=all"], "command, gallery or pdf"),
+            (["--prefix", "usr"], "an absolute path"), (["--only=all"], "command, gallery, pdf or video"),
         ] as [([String], String)]
     )
     func nonsense(words: [String], message: String) async throws {
