@@ -98,7 +98,10 @@ public final class FileImageLoader: ImageLoading {
         throw .cancelled()
     }
 
-    private static func path(of url: URL) throws(WebImageError) -> String {
+    /// Returns the path that a file URL names.
+    ///
+    /// - Throws: ``WebImageError/Code/invalidURL`` for a remote host, and without an absolute path.
+    package static func path(of url: URL) throws(WebImageError) -> String {
         let host = url.host() ?? ""
         guard host.isEmpty || host.lowercased() == "localhost" else {
             throw WebImageError(.invalidURL, "the file URL names a remote host")
@@ -110,7 +113,8 @@ public final class FileImageLoader: ImageLoading {
         return path
     }
 
-    fileprivate static func systemError(_ path: String, _ what: String) -> WebImageError {
+    /// Returns the error of a system call that has just failed.
+    package static func systemError(_ path: String, _ what: String) -> WebImageError {
         let code = errno
         let isMissing = code == ENOENT || code == ENOTDIR
         return WebImageError(

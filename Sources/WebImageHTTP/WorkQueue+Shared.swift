@@ -1,4 +1,4 @@
 extension WorkQueue {
     /// The queue that reads files outside of caches.
-    static let fileReading = WorkQueue(name: "webimage-file", width: 4)
+    package static let fileReading = WorkQueue(name: "webimage-file", width: 4)
 }

@@ -3,6 +3,7 @@
 #include "stream.h"
 
 #include <isa-l/crc.h>
+#include <isa-l/igzip_lib.h>
 #include <png.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -255,6 +256,22 @@ bool webimage_png_read_frame_header(
 }
 
 uint32_t webimage_png_checksum(const void *bytes, size_t count) { return crc32_gzip_refl(0, bytes, count); }
+
+ptrdiff_t webimage_png_inflate(const void *bytes, size_t count, void *out, size_t capacity) {
+    if (count > INT32_MAX || capacity > INT32_MAX) return -1;
+    struct inflate_state *state = malloc(sizeof *state);
+    if (!state) return -1;
+    isal_inflate_init(state);
+    state->crc_flag = ISAL_ZLIB;
+    state->next_in = (uint8_t *)bytes;
+    state->avail_in = (uint32_t)count;
+    state->next_out = out;
+    state->avail_out = (uint32_t)capacity;
+    bool is_whole = isal_inflate_stateless(state) == ISAL_DECOMP_OK;
+    ptrdiff_t length = state->total_out;
+    free(state);
+    return is_whole ? length : -1;
+}
 
 static bool read_interlaced(webimage_png_reader *reader, uint8_t *base, size_t stride, uint32_t rows) {
     if (rows != reader->height) png_error(reader->png, "an interlaced image must be read as a whole");

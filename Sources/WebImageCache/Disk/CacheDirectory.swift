@@ -67,7 +67,7 @@ package struct CacheDirectory: Sendable {
     }
 
     /// Creates a directory with its parents, mode 0700. An existing one is fine.
-    static func makeDirectories(_ path: String) throws(SystemCallError) {
+    package static func makeDirectories(_ path: String) throws(SystemCallError) {
         if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
         var number = errno
         if number == ENOENT, let slash = path.dropLast().lastIndex(of: "/"), slash != path.startIndex {

@@ -159,9 +159,14 @@ public final class ImageCache: ImageCaching {
     public static var defaultDiskCacheDirectory: String {
         get {
             chosenDirectory.withLock { $0 }
-                ?? userCacheDirectory(cacheHome: environment("XDG_CACHE_HOME"), home: environment("HOME")) + "/webimage"
+                ?? userCacheDirectory + "/webimage"
         }
         set { chosenDirectory.withLock { $0 = newValue.isEmpty ? nil : newValue } }
+    }
+
+    /// The XDG base directory for caches: `$XDG_CACHE_HOME`, else `~/.cache`.
+    package static var userCacheDirectory: String {
+        userCacheDirectory(cacheHome: environment("XDG_CACHE_HOME"), home: environment("HOME"))
     }
 
     /// Returns the XDG base directory for caches. Relative paths are ignored, as the specification requires.

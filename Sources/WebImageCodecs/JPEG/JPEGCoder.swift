@@ -70,6 +70,17 @@ public struct JPEGCoder: ImageCoder {
         }
     }
 
+    /// Returns size and orientation of a file's beginning, without its colour profile: no C library is called, so it may be a file that only
+    /// sandboxed processes decode.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData`` if the header is damaged or longer.
+    package static func extent(of data: Data) throws(WebImageError) -> ImageProperties {
+        let header = try JPEGHeader(data)
+        var properties = ImageProperties(format: .jpeg, width: header.frame.width, height: header.frame.height)
+        properties.orientation = header.orientation
+        return properties
+    }
+
     static func properties(_ header: JPEGHeader, _ limits: ImageLimits) -> ImageProperties {
         var properties = ImageProperties(format: .jpeg, width: header.frame.width, height: header.frame.height)
         properties.orientation = header.orientation

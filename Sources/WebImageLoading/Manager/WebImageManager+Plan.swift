@@ -48,6 +48,7 @@ extension WebImageManager {
             original: Boxed(original),
             coder: coder(for: load),
             options: decodeOptions,
+            thumbnails: desktopThumbnails(for: load, original, decodeOptions),
             encodeOptions: encodeOptions,
             isProgressive: options.contains(.progressiveLoad),
             transformer: transformers.first
@@ -83,6 +84,22 @@ extension WebImageManager {
         return place.within(domain: workerDomain).coder(
             insteadOf: load.context?.imageCoder ?? ImageCodersManager.shared
         )
+    }
+
+    /// Returns the desktop's thumbnails, if the load may use one in place of the original.
+    private func desktopThumbnails(
+        for load: ResolvedLoad,
+        _ original: LoadPlan.Original,
+        _ options: ImageDecodeOptions
+    ) -> DesktopThumbnailCache? {
+        guard let thumbnails = load.parts?.values.desktopThumbnails, policy.isTrusted,
+            let fetch = original.fetch?.value,
+            fetch.loader.value is FileImageLoader, original.revalidation == nil,
+            !load.options.contains(.fromLoaderOnly), load.context?.queryCacheType?.includesDisk ?? true,
+            // Another coder may show a file otherwise than the program that made the thumbnail.
+            load.context?.imageCoder == nil, options.acceptsDesktopThumbnail
+        else { return nil }
+        return thumbnails
     }
 
     /// Returns the decode options of a load. Page, time, development and size come only from the context, because only its values are

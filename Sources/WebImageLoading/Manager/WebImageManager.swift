@@ -164,11 +164,13 @@ extension WebImageManager {
             var observer: (any WebImageLoadObserver)?
             var cachePolicy = CachePolicy.immutable
             var decoding = DecodingPlace.inProcess
+            var desktopThumbnails: DesktopThumbnailCache?
 
             /// True if all values are the defaults.
             var isPlain: Bool {
                 transformer == nil && cacheKeyFilter == nil && cacheSerializer == nil && optionsProcessor == nil
                     && observer == nil && cachePolicy == .immutable && decoding == .inProcess
+                    && desktopThumbnails == nil
             }
         }
 
@@ -241,6 +243,15 @@ extension WebImageManager {
     public var decoding: DecodingPlace {
         get { parts?.values.decoding ?? .inProcess }
         set { change { $0.decoding = newValue } }
+    }
+
+    /// The thumbnails of the desktop that small images of local files are read from; nil by default, for none.
+    ///
+    /// See ``DesktopThumbnailCache`` for when a thumbnail is used. Nothing is written there, except by
+    /// ``DesktopThumbnailCache/makeThumbnail(of:size:with:)``. Ignored by managers with a ``SourcePolicy``.
+    public var desktopThumbnails: DesktopThumbnailCache? {
+        get { parts?.values.desktopThumbnails }
+        set { change { $0.desktopThumbnails = newValue } }
     }
 
     /// The number of seconds for which a permanently failed URL is not tried again. Nil (the default) is the lifetime of the

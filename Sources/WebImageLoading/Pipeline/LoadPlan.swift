@@ -127,6 +127,8 @@ struct LoadPlan: Sendable {
         let options: ImageDecodeOptions
         /// True if previews are decoded while bytes arrive.
         var isProgressive: Bool
+        /// The thumbnails of the desktop that are queried before the original; nil for none.
+        let thumbnails: Identified<DesktopThumbnailCache, ObjectIdentifier>?
         /// The options for encoding an image without bytes for the disk; nil for the defaults. Not compared: one entry is written for all
         /// loads that share the bytes, with the options of the one that started.
         let encodeOptions: IgnoredInEquality<Boxed<ImageEncodeOptions>?>
@@ -137,6 +139,7 @@ struct LoadPlan: Sendable {
             original: Boxed<Original>,
             coder: any ImageCoder,
             options: ImageDecodeOptions,
+            thumbnails: DesktopThumbnailCache? = nil,
             encodeOptions: Boxed<ImageEncodeOptions>? = nil,
             isProgressive: Bool = false,
             transformer: (any ImageTransformer)? = nil
@@ -144,6 +147,7 @@ struct LoadPlan: Sendable {
             self.original = original
             self.coder = Identified(coder, by: CoderIdentity(coder))
             self.options = options
+            self.thumbnails = thumbnails.map { Identified($0, by: ObjectIdentifier($0)) }
             self.isProgressive = isProgressive && original.value.fetch != nil && coder is any ProgressiveImageCoder
             self.encodeOptions = IgnoredInEquality(value: encodeOptions)
             self.transformer = IgnoredInEquality(value: transformer)

@@ -35,6 +35,19 @@ private func shares(picture: OpaquePointer) {
     // end
 }
 
+private func readingThumbnails() {
+    // snippet: views-desktop-thumbnails
+    WebImageManager.shared.desktopThumbnails = .shared
+    // end
+}
+
+private func makingThumbnails(photo: URL) async throws {
+    // snippet: views-make-thumbnail
+    let thumbnail = try await DesktopThumbnailCache.shared.makeThumbnail(of: photo, size: .large)
+    // end
+    _ = thumbnail
+}
+
 @MainActor
 private func ownTransition(picture: OpaquePointer) {
     // snippet: views-transition

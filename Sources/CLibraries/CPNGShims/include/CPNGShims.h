@@ -56,6 +56,10 @@ bool webimage_png_read_frame_header(
 /// Returns the checksum of a chunk's type and content.
 uint32_t webimage_png_checksum(const void *bytes, size_t count);
 
+/// Inflates a whole zlib stream, such as that of a compressed text, and returns the number of bytes; negative if it is damaged or longer than
+/// `capacity`, and without memory.
+ptrdiff_t webimage_png_inflate(const void *bytes, size_t count, void *out, size_t capacity);
+
 /// Reads the next `rows` rows to `base`, `stride` bytes apart. An interlaced image must be read with all its rows in one call. With the
 /// last row the checksums of the pixels have been verified.
 bool webimage_png_read_rows(

@@ -9,9 +9,12 @@ struct DecodeWork: Work {
 
     var key: WorkKey { .decode(plan) }
 
-    func start(_ job: WorkJob) { getData(original, job) }
+    func start(_ job: WorkJob) {
+        guard let thumbnails = plan.value.thumbnails?.value else { return getData(original, job) }
+        query(thumbnails, job)
+    }
 
-    private func getData(_ work: OriginalWork, _ job: WorkJob) {
+    func getData(_ work: OriginalWork, _ job: WorkJob) {
         let previews = previews(job)
         if let previews { job.hold(previews) }
         job.require(work, values: previews.map { previews in .partialData { previews.take($0) } }) { result in
