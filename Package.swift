@@ -246,7 +246,7 @@ let package = Package(
         .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
         .target(name: "CIsolation", path: "Sources/CLibraries/CIsolation"),
         .target(name: "CPixels", path: "Sources/CLibraries/CPixels"),
-        // Lets `webimage` load libraries when they are needed. Libraries for others are linked as usual.
+        // Lets the programs load libraries when they are needed. Libraries for others are linked as usual.
         .target(
             name: "CLazyLibraries",
             path: "Sources/CLibraries/CLazyLibraries",
@@ -398,7 +398,9 @@ if hasGTK {
         ),
         .executableTarget(
             name: "webimage-gallery",
-            dependencies: ["WebImage", "WebImageFormats", "WebImageGTK", "CommandHelp", "CWebImageGTK4"],
+            dependencies: [
+                "WebImage", "WebImageFormats", "WebImageGTK", "CommandHelp", "CWebImageGTK4", "CLazyLibraries",
+            ],
             swiftSettings: swiftSettings
         ),
         // A GTK program as users write it, unlike the tests, which run their own main loop.

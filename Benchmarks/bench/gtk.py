@@ -7,9 +7,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 from .model import Contract, Row
-from .workshop import SYSTEM_PYTHON, call, nginx, parse
+from .workshop import SYSTEM_PYTHON, call, column, nginx, parse
 
 COUNT = 1000
 SPEEDS = (120, 400)
@@ -52,12 +53,71 @@ for number in range(count):
 """
 
 
+# 5 000 photos, links to a few, and what a desktop keeps of them: thumbnails of 256 pixels, written by Pillow as freedesktop.org specifies.
+DESKTOP = """
+import hashlib, os, pathlib, sys, urllib.parse
+from PIL import Image, PngImagePlugin
+photos, thumbnails, count, sources = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+photos.mkdir(parents=True)
+thumbnails.mkdir(parents=True, mode=0o700)
+small = []
+for source in sources:
+    picture = Image.open(source).convert("RGB")
+    size = picture.size
+    picture.thumbnail((256, 256))
+    small.append((picture, size))
+for number in range(count):
+    picture, size = small[number % len(small)]
+    photo = photos / f"IMG_{number}.jpg"
+    os.link(sources[number % len(small)], photo)
+    uri = "file://" + urllib.parse.quote(str(photo), safe="/!$&'()*+,:=@~")
+    texts = PngImagePlugin.PngInfo()
+    texts.add_text("Thumb::URI", uri)
+    texts.add_text("Thumb::MTime", str(int(photo.stat().st_mtime)))
+    texts.add_text("Thumb::Image::Width", str(size[0]))
+    texts.add_text("Thumb::Image::Height", str(size[1]))
+    picture.save(thumbnails / (hashlib.md5(uri.encode()).hexdigest() + ".png"), pnginfo=texts, compress_level=1)
+"""
+PHOTOS = 5000
+
+
 def rows(shop):
     if not (shop.swift / "gtk-grid-bench").exists():
         print("  GTK's headers are not here: left out.")
         return
     yield from grid(shop)
     yield from animations(shop)
+    yield from desktop(shop)
+
+
+def desktop(shop):
+    """How soon the gallery shows a folder whose thumbnails the desktop has."""
+    count = 500 if shop.quick else PHOTOS
+    place = shop.scratch / "desktop"
+    call([SYSTEM_PYTHON, "-c", DESKTOP, place / "photos", place / "cache/thumbnails/large", count, *shop.pictures(40)])
+    gallery = shop.gallery()
+    with display() as environment:
+        def run(cache):
+            return first_screen(gallery, place / "photos", {**environment, "XDG_CACHE_HOME": str(place / cache)})
+
+        results = shop.in_turns({"with": lambda: run("cache"), "without": lambda: run("empty")})
+    images = {result["images"] for result in results["with"] + results["without"]}
+    yield Row("gallery-first-screen", f"The gallery's first screen of {count} local photos with thumbnails of the desktop, after its start",
+              "ms", column(results["with"], "time"), peers={"the same photos, without thumbnails": column(results["without"], "time")},
+              contracts=[Contract("<=", 300)], in_chart=False, note=f"warm, {min(images):.0f} images on the screen")
+
+
+def first_screen(gallery, folder, environment):
+    """Milliseconds from the start of the program until its first screen is complete, and the number of images there."""
+    start = time.monotonic()
+    program = subprocess.Popen([gallery, "--first-screen", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**environment, "G_MESSAGES_DEBUG": ""})
+    line = program.stdout.readline().split()
+    elapsed = time.monotonic() - start
+    _, errors = program.communicate(timeout=60)
+    if line[:1] != ["first-screen"] or int(line[1]) == 0:
+        sys.exit(f"the gallery did not show its first screen: {line} {errors[-2000:]}")
+    return {"time": elapsed * 1000, "images": int(line[1])}
 
 
 def grid(shop):

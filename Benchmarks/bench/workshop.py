@@ -67,17 +67,21 @@ class Workshop:
     def build(self):
         print("Building the library's programs and the C peers (release) …", flush=True)
         # The programs carry Swift's standard library, as the installed command and services that are deployed do.
-        for package, product in ((PROJECT, ["--product", "webimage"]), (BENCHMARKS, [])):
-            # A cached build plan would not see files that are new in the library.
-            command = ["swift", "build", "-c", "release", "--static-swift-stdlib", "--disable-build-manifest-caching",
-                       "--package-path", package]
-            call(command + product)
-            binaries = pathlib.Path(call(command + ["--show-bin-path"]).strip())
-            if package == PROJECT:
-                self.webimage = binaries / "webimage"
-            else:
-                self.swift = binaries
+        self.webimage = self.product(PROJECT, "--product", "webimage") / "webimage"
+        self.swift = self.product(BENCHMARKS)
         call(["make", "--silent", "-C", BENCHMARKS / "C", f"OUT={self.place / 'C'}"])
+
+    def product(self, package, *product):
+        """Builds a package, or only a product of it; the folder of its programs."""
+        # A cached build plan would not see files that are new in the library.
+        command = ["swift", "build", "-c", "release", "--static-swift-stdlib", "--disable-build-manifest-caching",
+                   "--package-path", package]
+        call([*command, *product])
+        return pathlib.Path(call([*command, "--show-bin-path"]).strip())
+
+    def gallery(self):
+        """The gallery; it needs GTK's headers."""
+        return self.product(PROJECT, "--product", "webimage-gallery") / "webimage-gallery"
 
     def ours(self, name, *arguments, one_core=False, **options):
         """Runs one of our programs, on one core only if wanted, and reads its report."""

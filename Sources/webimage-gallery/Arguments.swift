@@ -1,6 +1,7 @@
 import CommandHelp
 import FoundationEssentials
 import Glibc
+import WebImage
 
 /// The command line arguments.
 struct Arguments {
@@ -10,12 +11,16 @@ struct Arguments {
     var screenshot: String?
     /// True for a dark window, false for a light one; nil for the desktop's setting.
     var isDark: Bool?
+    /// True to exit as soon as the first screen is complete.
+    var endsWithFirstScreen = false
     /// The number of the image to open, counted from 1; nil for the grid.
     var viewer: Int?
     /// True if the cache page is open.
     var showsCache = false
     /// True if JPEG, PNG, GIF, WebP, BMP and icons are decoded in this process.
     var decodesCoreFormats = false
+    /// The place where images are decoded.
+    var decoding: DecodingPlace { decodesCoreFormats ? .isolated(.risky) : .isolated }
     var width = 1000
     var height = 720
     /// The directory of the disk cache; nil for the shared one.
@@ -23,6 +28,7 @@ struct Arguments {
 
     static let options = [
         OptionSpec("--screenshot", value: "FILE", "load all images, write the window as PNG, and exit"),
+        OptionSpec("--first-screen", "print a line and exit as soon as the first screen of thumbnails is shown"),
         OptionSpec("--viewer", value: "N", "open the Nth image"),
         OptionSpec("--cache", "open the cache page"),
         OptionSpec("--dark", "dark colour scheme"),
@@ -49,6 +55,9 @@ struct Arguments {
                 """
                 Every image is decoded in a sandboxed process without file or network access and with limited memory, unless \
                 --in-process is given.
+                """,
+                """
+                Thumbnails of local images are read from the desktop's cache ($XDG_CACHE_HOME/thumbnails) if it has them.
                 """,
             ],
             options: options
@@ -110,6 +119,7 @@ struct Arguments {
         while let argument = rest.popFirst() {
             switch argument {
             case "--screenshot": screenshot = value(argument)
+            case "--first-screen": endsWithFirstScreen = true
             case "--viewer":
                 let text = value(argument)
                 guard let number = Int(text), number > 0 else {

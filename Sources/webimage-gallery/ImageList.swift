@@ -5,12 +5,39 @@ import WebImageGTK
 
 /// An image of the gallery.
 struct ImageItem: Hashable, Sendable {
-    let url: URL
     /// The display name, on one line.
     let title: String
+    private let place: Place
+
+    private enum Place: Hashable {
+        case url(URL)
+        case file(path: String)
+    }
+
+    /// The URL. That of a file is made on request: of thousands of files in a folder, few are shown.
+    var url: URL {
+        switch place {
+        case .url(let url): url
+        case .file(let path): URL(filePath: path)
+        }
+    }
+
+    /// True for a file of this machine.
+    var isFile: Bool {
+        switch place {
+        case .url(let url): url.isFileURL
+        case .file: true
+        }
+    }
+
+    /// Creates an item for a file of a folder.
+    init(_ name: String, inFolder folder: String) {
+        place = .file(path: folder + "/" + name)
+        title = PlainText.line(name, most: 120)
+    }
 
     init(_ url: URL) {
-        self.url = url
+        place = .url(url)
         if url.scheme == "data" {
             title = "data"
         } else {
@@ -87,8 +114,7 @@ struct ImageList: Sendable {
             if !name.hasPrefix("."), Self.extensions.contains(Self.fileExtension(name)) { names.append(name) }
         }
         if names.isEmpty { complain(path, "the folder has no images") }
-        names.sort(by: NaturalOrder.precedes)
-        items += names.map { ImageItem(URL(filePath: path + "/" + $0)) }
+        items += NaturalOrder.sorted(names).map { ImageItem($0, inFolder: path) }
     }
 
     private static func fileExtension(_ name: String) -> String {

@@ -9,6 +9,7 @@ enum PlainText {
     static func lines(_ text: String, most: Int) -> String { clean(text, most) { $0 == "\n" } }
 
     private static func clean(_ text: String, _ most: Int, keeping: (Unicode.Scalar) -> Bool) -> String {
+        if text.utf8.count <= most, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return text }
         var result = String.UnicodeScalarView()
         // Counts code points: a character may consist of any number of combining marks.
         for (index, scalar) in text.unicodeScalars.enumerated() {

@@ -14,27 +14,20 @@ final class Gallery {
     private let list: ImageList
     private let cache: ImageCache
     private let manager: WebImageManager
+    /// The manager of the grid. It reads the desktop's thumbnails; the viewer shows the files themselves.
+    private let thumbnails: WebImageManager
     private let application: UnsafeMutablePointer<GtkApplication>
     private var window: GalleryWindow?
     private var exitCode: Int32 = 0
 
-    init?(_ arguments: Arguments) {
+    /// - Parameter search: The search for the images of the arguments.
+    init?(_ arguments: Arguments, _ search: StartedSearch) {
         self.arguments = arguments
-        list = ImageList(arguments.sources)
         cache = arguments.cacheDirectory.map { ImageCache(directory: $0) } ?? .shared
         ImageLoadersManager.shared.add(GIOImageLoader.shared)
-        manager = WebImageManager(cache: cache)
-        // Images come from untrusted sources. A decoder that hangs or crashes only fails its own image.
-        manager.decoding = arguments.decodesCoreFormats ? .isolated(.risky) : .isolated
-        manager.decoding.isolation?.prepare()
-        manager.optionsProcessor = WebImageOptionsProcessor { url, options, context in
-            // Only images from the web are copied into the disk cache.
-            guard let scheme = url?.scheme?.lowercased(), scheme != "http", scheme != "https" else { return nil }
-            var context = context
-            context.storeCacheType = .memory
-            context.originalStoreCacheType = ImageCacheType.none
-            return WebImageOptionsResult(options: options, context: context)
-        }
+        manager = Self.makeManager(cache, arguments)
+        thumbnails = Self.makeManager(cache, arguments)
+        thumbnails.desktopThumbnails = .shared
         // The desktop finds a window's name and icon by the application id, on X11 by the program name.
         g_set_prgname(Self.identifier)
         gtk_window_set_default_icon_name(Self.identifier)
@@ -43,6 +36,22 @@ final class Gallery {
             return nil
         }
         self.application = application
+        list = search.wait()
+    }
+
+    private static func makeManager(_ cache: ImageCache, _ arguments: Arguments) -> WebImageManager {
+        let manager = WebImageManager(cache: cache)
+        // Images come from untrusted sources. A decoder that hangs or crashes only fails its own image.
+        manager.decoding = arguments.decoding
+        manager.optionsProcessor = WebImageOptionsProcessor { url, options, context in
+            // Only images from the web are copied into the disk cache.
+            guard let scheme = url?.scheme?.lowercased(), scheme != "http", scheme != "https" else { return nil }
+            var context = context
+            context.storeCacheType = .memory
+            context.originalStoreCacheType = ImageCacheType.none
+            return WebImageOptionsResult(options: options, context: context)
+        }
+        return manager
     }
 
     func run() -> Int32 {
@@ -63,7 +72,13 @@ final class Gallery {
     private func activate() {
         Appearance.install(isDark: arguments.isDark)
         if arguments.screenshot != nil { Appearance.stopAnimations() }
-        let window = GalleryWindow(application: application, manager: manager, cache: cache, arguments)
+        let window = GalleryWindow(
+            application: application,
+            manager: manager,
+            thumbnails: thumbnails,
+            cache: cache,
+            arguments
+        )
         self.window = window
         window.show(list.items)
         if let number = arguments.viewer {
@@ -77,6 +92,7 @@ final class Gallery {
         if arguments.screenshot == nil { window.notice.show(list.complaints) }
         if arguments.showsCache { window.showCache() }
         gtk_window_present(window.widget.cast())
+        if arguments.endsWithFirstScreen { FirstScreen.end(window) }
         if let path = arguments.screenshot { Task { await shoot(window, path) } }
     }
 
@@ -112,9 +128,12 @@ WebImageFormats.registerAll()
 // The program starts itself as a decoder process. That process does nothing else.
 DecodeWorker.runIfRequested()
 let arguments = Arguments(Array(CommandLine.arguments.dropFirst()))
+// A decoder process starts and folders are read while GTK starts.
+arguments.decoding.isolation?.prepare()
+let search = StartedSearch(arguments.sources)
 guard gtk_init_check() != 0 else {
     Arguments.complain("no display is available")
     exit(69)
 }
-guard let gallery = Gallery(arguments) else { exit(70) }
+guard let gallery = Gallery(arguments, search) else { exit(70) }
 exit(gallery.run())

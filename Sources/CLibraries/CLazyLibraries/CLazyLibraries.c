@@ -1,7 +1,7 @@
 // Shared libraries that are loaded when one of their functions is called for the first time.
 //
-// `webimage` calls functions of a dozen libraries, and these need a hundred others. Loading them takes 40 ms and 20 MB, for a program that usually
-// needs a few. So each function in functions.h is defined here: it loads its library, looks the function up, and jumps to it; later calls jump at
+// The programs call functions of a dozen libraries, and these need a hundred others. Loading them takes 40 ms and 20 MB, for programs that usually
+// need a few. So each function in functions.h is defined here: it loads its library, looks the function up, and jumps to it; later calls jump at
 // once. Callers notice nothing. The linker then needs none of these libraries for the program, and drops them (`--as-needed`).
 //
 // On other processors, and for versions of libraries that are not known here, nothing is defined, and libraries are linked as usual.

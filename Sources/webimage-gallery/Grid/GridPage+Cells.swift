@@ -10,7 +10,6 @@ extension GridPage {
     func makeCell(_ item: OpaquePointer) -> Widget {
         let picture = Make.required(gtk_picture_new())
         gtk_widget_set_size_request(picture, Self.cellWidth, Self.cellHeight)
-        picture.imageTransition = .fade(duration: 0.2)
         picture.imageIndicator = ProgressIndicator()
         let title = Make.label(classes: "caption")
         gtk_label_set_ellipsize(title.opaque, PANGO_ELLIPSIZE_MIDDLE)
@@ -34,6 +33,8 @@ extension GridPage {
         cells[position] = cell
         bound.insert(position)
         ended.remove(position)
+        // Local images come at once; a fade would only delay them.
+        Self.picture(of: cell)?.imageTransition = items[position].isFile ? nil : .fade(duration: 0.2)
         gtk_label_set_text(title.opaque, items[position].title)
         describe(cell, position)
     }
@@ -45,11 +46,16 @@ extension GridPage {
         if cells[position] == cell { cells[position] = nil }
     }
 
-    /// Sets the tooltip and the accessible description of a cell.
+    /// Sets the accessible description of a cell, and the tooltip if the image failed.
     private func describe(_ cell: Widget, _ position: Int) {
         var text = items[position].title
         if let error = errors[position] { text += ": \(PlainText.line(error.message, most: 200))" }
-        gtk_widget_set_tooltip_text(cell, text)
+        // Not for each cell: GTK then asks the display where the pointer is, and waits for the answer.
+        if errors[position] != nil {
+            gtk_widget_set_tooltip_text(cell, text)
+        } else if gtk_widget_get_tooltip_text(cell) != nil {
+            gtk_widget_set_tooltip_text(cell, nil)
+        }
         if let picture = Self.picture(of: cell) { gtk_picture_set_alternative_text(picture.opaque, text) }
     }
 
@@ -66,6 +72,13 @@ extension GridPage {
         }
         ended.insert(position)
         if let cell = cells[position] { describe(cell, position) }
+    }
+
+    /// The number of images on the screen; nil while some of them are missing.
+    var screenCount: Int? {
+        let positions = cells.filter { gtk_widget_get_mapped($0.value) != 0 }.keys
+        guard !positions.isEmpty, positions.allSatisfy({ ended.contains($0) }) else { return nil }
+        return positions.count { errors[$0] == nil }
     }
 
     /// The image that a cell shows now; nil if the position has no cell.

@@ -123,6 +123,34 @@ final class GridPage {
             GConnectFlags(rawValue: 0)
         )
         openOnClick()
+        showTitles()
+    }
+
+    /// Shows the title of the image under the pointer as a tooltip.
+    private func showTitles() {
+        typealias Query =
+            @convention(c) (
+                UnsafeMutableRawPointer, gint, gint, gboolean, OpaquePointer, UnsafeMutableRawPointer
+            ) -> gboolean
+        let query: Query = { _, x, y, isByKeyboard, tooltip, owner in
+            nonisolated(unsafe) let (tooltip, owner) = (tooltip, owner)
+            return MainActor.assumeIsolated {
+                let page = Unmanaged<GridPage>.fromOpaque(owner).takeUnretainedValue()
+                let index = isByKeyboard != 0 ? page.selectedIndex : page.index(atX: Double(x), y: Double(y))
+                guard let index, page.items.indices.contains(index) else { return 0 }
+                gtk_tooltip_set_text(tooltip, page.items[index].title)
+                return 1
+            }
+        }
+        g_signal_connect_data(
+            UnsafeMutableRawPointer(view),
+            "query-tooltip",
+            unsafeBitCast(query, to: GCallback.self),
+            Unmanaged.passUnretained(self).toOpaque(),
+            nil,
+            GConnectFlags(rawValue: 0)
+        )
+        gtk_widget_set_has_tooltip(view, 1)
     }
 
     /// Opens an image with a single click. GTK's own single-click mode moves the keyboard focus to the pointer, in newer versions after

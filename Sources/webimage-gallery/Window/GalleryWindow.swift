@@ -36,14 +36,18 @@ final class GalleryWindow {
         case empty, grid, viewer, cache
     }
 
+    /// - Parameters:
+    ///   - manager: Loads the images of the viewer.
+    ///   - thumbnails: Loads those of the grid; `manager` if nil.
     init(
         application: UnsafeMutablePointer<GtkApplication>,
         manager: WebImageManager,
+        thumbnails: WebImageManager? = nil,
         cache: ImageCache,
         _ arguments: Arguments
     ) {
         let later = Later()
-        grid = GridPage(manager: manager) { later.window?.open($0) }
+        grid = GridPage(manager: thumbnails ?? manager) { later.window?.open($0) }
         viewer = ViewerPage(manager: manager) { later.window?.step($0) }
         cachePage = CachePage(cache: cache)
         widget = Make.required(gtk_application_window_new(application))
