@@ -177,7 +177,8 @@ private struct PixelSize {
 extension ImageDecodeOptions {
     /// Indicates whether an image with these options may be made from a thumbnail that another program has made.
     var acceptsDesktopThumbnail: Bool {
-        isThumbnail && page == 0 && !decodeToHDR && pixelFormat != .rgbaHalfPremultiplied && !refusesDamagedData
+        isThumbnail && page == 0 && videoTime == nil && rawDevelopment == .preview && !decodeToHDR
+            && pixelFormat != .rgbaHalfPremultiplied && !refusesDamagedData
             && !requiresAnimation && values.isEmpty
     }
 }
