@@ -11,8 +11,8 @@ FORMATS = {
     "heic": ("libheif", 1.1, 4), "jxl": ("libjxl", 1.1, 4), "tiff": ("libtiff", 1.1, 4), "svg": ("librsvg", 1.2, 1),
 }
 ANIMATIONS = {"gif": "giflib", "webp": "libwebpdemux", "avif": "libavif", "jxl": "libjxl"}
-# Formats whose libraries decode one image with several threads.
-THREADED = ("avif", "jxl")
+# Formats of which one image is decoded with several threads.
+THREADED = {"avif": "AVIF", "jxl": "JPEG XL", "jpg": "JPEG with restart markers"}
 ONE_CORE = "on one core"
 VIPS = "C: libvips, one thread"
 
@@ -45,13 +45,13 @@ def alone(shop, folder, iterations):
     """One large picture, while nothing else is decoded."""
     if os.cpu_count() < 2:
         return
-    for name in THREADED:
+    for name, words in THREADED.items():
         path = folder / f"large.{name}"
         results = shop.in_turns({
             "ours": lambda path=path: shop.ours("format-bench", "decode", iterations, path),
             "one": lambda path=path: shop.ours("format-bench", "decode", iterations, path, one_core=True),
         })
-        yield Row(f"alone-{name}", f"one {name.upper()} of 12 megapixels to pixels, on {os.cpu_count()} cores", "ms",
+        yield Row(f"alone-{name}", f"one {words} of 12 megapixels to pixels, on {os.cpu_count()} cores", "ms",
                   column(results["ours"], "wall"), peers={ONE_CORE: column(results["one"], "wall")},
                   contracts=[Contract("<=", 0.6, ONE_CORE)], in_chart=False)
 
@@ -85,6 +85,7 @@ def materials(shop):
     large = part / "large.png"
     call([SYSTEM_PYTHON, "-c", "import sys; from PIL import Image; Image.open(sys.argv[1]).convert('RGB').save(sys.argv[2])",
           shop.single_picture(12), large])
+    call(["jpegtran", "-restart", "1", "-outfile", part / "large.jpg", shop.single_picture(12)])
     call(["avifenc", "--speed", "8", "--min", "20", "--max", "30", large, part / "large.avif"])
     call(["cjxl", large, part / "large.jxl", "--quality", "85", "--effort", "4"])
     part.rename(place)
