@@ -87,6 +87,12 @@ struct CommonOptions: Sendable {
         }
     }
 
+    /// The coder for decoding without a manager.
+    var coder: any ImageCoder {
+        guard let isolation = decoding.isolation else { return ImageCodersManager.shared }
+        return IsolatedImageCoder(isolation)
+    }
+
     func makeCache() -> ImageCache { ImageCache(namespace: namespace, directory: cacheDirectory) }
 
     /// Creates only the disk level of that cache.
@@ -183,12 +189,6 @@ struct Session: Sendable {
         common.decoding.isolation?.prepare()
         // Without a cache, no cache policy applies.
         if cache != nil { manager.cachePolicy = common.cachePolicy }
-    }
-
-    /// The coder for decoding without a manager.
-    var coder: any ImageCoder {
-        guard let isolation = common.decoding.isolation else { return ImageCodersManager.shared }
-        return IsolatedImageCoder(isolation)
     }
 
     /// Returns a context for a source: local files are not stored in the disk cache, and with `--no-cache` no cache is used.

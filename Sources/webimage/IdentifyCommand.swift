@@ -65,13 +65,14 @@ enum IdentifyCommand: Command {
         let decodeOptions = options
         guard !arguments.positional.isEmpty else { throw UsageError("no source given") }
         let (sources, session) = try await blocking {
-            (try arguments.positional.map { try Source($0) }, Session(common))
+            let sources = try arguments.positional.map { try Source($0) }
+            return (sources, sources.allSatisfy { isRead($0, common) } ? nil : Session(common))
         }
         let display = ProgressDisplay(total: sources.count, isEnabled: !common.isQuiet)
         let failures = await Loading.forEach(sources, width: common.maxConcurrent) { id, source in
             do throws(WebImageError) {
                 let contents = try await contents(of: source, session, common)
-                let line = try await describe(contents, source, session.coder, decodeOptions)
+                let line = try await describe(contents, source, common.coder, decodeOptions)
                 display.finish(id, failed: false)
                 await display.print(common.json ? JSONLine.text(line) : text(line, source), to: 1)
                 return true
@@ -85,11 +86,19 @@ enum IdentifyCommand: Command {
         return failures == 0 ? ExitStatus.success : ExitStatus.failure
     }
 
+    /// Returns whether a source is read without a manager, whose caches and connections take longer to create than a small file to read.
+    private static func isRead(_ source: Source, _ common: CommonOptions) -> Bool {
+        source.isFile && common.policy.isTrusted && !common.options.contains(.fromCacheOnly)
+    }
+
     private static func contents(
         of source: Source,
-        _ session: Session,
+        _ session: Session?,
         _ common: CommonOptions
     ) async throws(WebImageError) -> EncodedContents {
+        guard let session, !isRead(source, common) else {
+            return try await EncodedContents(source.url, by: FileImageLoader.shared, common.options)
+        }
         let context = session.context(for: source)
         // Of a video only parts are read, and no cache has them.
         if ImageFormat.videos.contains(ImageFormat(fileExtension: source.url.pathExtension)) {
