@@ -7,19 +7,19 @@ enum DecodeSamples {
 
     /// Returns the images that a worker decodes before it enters the sandbox, with their options.
     static func samples(for kind: WorkerKind) -> [(data: Data, options: ImageDecodeOptions)] {
-        let files =
-            switch kind {
-            case .sealed: images + rawFiles
-            case .fonts: images + [Data(drawing.utf8)]
-            case .pdf: [Data(document.utf8)]
-            case .video: videos.compactMap { Data(base64Encoded: $0) }
-            }
-        var developing = ImageDecodeOptions()
-        developing.rawDevelopment = .full
-        return files.map { ($0, ImageDecodeOptions()) } + (kind == .sealed ? rawFiles.map { ($0, developing) } : [])
+        let options = ImageDecodeOptions()
+        switch kind {
+        case .sealed: return images.map { ($0, options) }
+        case .fonts: return (images + [Data(drawing.utf8)]).map { ($0, options) }
+        case .pdf: return [(Data(document.utf8), options)]
+        case .video: return videos.compactMap { Data(base64Encoded: $0) }.map { ($0, options) }
+        case .raw:
+            guard let data = Data(base64Encoded: raw) else { return [] }
+            var developing = options
+            developing.rawDevelopment = .full
+            return [(data, options), (data, developing)]
+        }
     }
-
-    private static let rawFiles: [Data] = [raw].compactMap { Data(base64Encoded: $0) }
 
     /// A document of one page with text in fonts that are not embedded, a JPEG and transparency.
     static var document: String {

@@ -252,6 +252,7 @@ extension DecodeIsolation {
         let kind: WorkerKind =
             switch formats {
             case [.svg]: .fonts
+            case [.raw]: .raw
             case [.pdf]: .pdf
             case let formats? where !formats.isEmpty && formats.isSubset(of: ImageFormat.videos): .video
             default: .sealed

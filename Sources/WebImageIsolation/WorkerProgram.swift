@@ -101,6 +101,8 @@ enum WorkerKind: String, Sendable, Hashable, CaseIterable {
     case pdf
     /// No access to files, in another program: for videos.
     case video
+    /// No access to files, as the others: for raw files of cameras, so that workers for other formats need not load LibRaw.
+    case raw
 
     init(_ format: ImageFormat) {
         self =
@@ -108,6 +110,7 @@ enum WorkerKind: String, Sendable, Hashable, CaseIterable {
             case .svg: .fonts
             case .pdf: .pdf
             case _ where format.isVideo: .video
+            case .raw: .raw
             default: .sealed
             }
     }
@@ -157,7 +160,7 @@ enum WorkerKind: String, Sendable, Hashable, CaseIterable {
     /// its text; the objects of a PDF document are compressed.
     var headerFactor: Int {
         switch self {
-        case .sealed, .video: 2
+        case .sealed, .video, .raw: 2
         case .fonts: 32
         case .pdf: 8
         }

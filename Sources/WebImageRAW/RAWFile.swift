@@ -49,7 +49,7 @@ final class RAWFile {
         limits: ImageLimits,
         deadline: DecodeDeadline?
     ) throws(WebImageError) -> webimage_raw_pixels {
-        guard Self.hasSensorData(bytes) else {
+        guard DNGSensorData.isComplete(in: bytes) else {
             throw WebImageError(.badImageData, "the raw file ends before its raw data")
         }
         var (pixels, message) = (webimage_raw_pixels(), UnsafePointer<CChar>?.none)
@@ -61,30 +61,6 @@ final class RAWFile {
         }
         return pixels
     }
-
-    /// Returns whether all strips or tiles of a DNG are in the file: LibRaw may develop uninitialised memory in their place.
-    private static func hasSensorData(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let tiff = TIFFStructure(bytes), let first = tiff.directory(at: tiff.firstDirectory),
-            tiff.entry(TIFFStructure.Tag.dngVersion, in: first) != nil
-        else { return true }
-        let parts = [
-            (TIFFStructure.Tag.stripOffsets, TIFFStructure.Tag.stripByteCounts),
-            (Self.tileOffsets, Self.tileByteCounts),
-        ]
-        return tiff.directories().allSatisfy { directory in
-            let colors = tiff.value(TIFFStructure.Tag.colors, in: directory) ?? 0
-            guard CameraRawSniffer.sensorColors.contains(colors) else { return true }
-            return parts.allSatisfy { offsets, counts in
-                let starts = tiff.values(offsets, in: directory, atMost: mostParts)
-                let lengths = tiff.values(counts, in: directory, atMost: mostParts)
-                return zip(starts, lengths).allSatisfy { $0 + $1 <= bytes.count }
-            }
-        }
-    }
-
-    private static let (tileOffsets, tileByteCounts) = (324, 325)
-    /// The maximum number of strips or tiles that are checked.
-    private static let mostParts = 1 << 16
 
     private static func error(
         _ status: webimage_raw_status,

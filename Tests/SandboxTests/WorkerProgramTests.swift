@@ -112,7 +112,10 @@ import WebImage
         await #expect(processExitsWith: .success) {
             setenv("WEBIMAGE_TEST_SECRET", "x", 1)
             #expect(!WorkerProgram.environment.contains { $0.contains("SECRET") || $0.hasPrefix("LD_PRELOAD") })
-            #expect(WorkerKind(.svg) == .fonts && WorkerKind(.jpeg) == .sealed && WorkerKind.sealed.readable.isEmpty)
+            #expect(
+                WorkerKind(.svg) == .fonts && WorkerKind(.jpeg) == .sealed && WorkerKind(.raw) == .raw
+                    && WorkerKind.sealed.readable.isEmpty
+            )
         }
     }
 }

@@ -19,8 +19,8 @@ public struct DecodeIsolation: Sendable, Hashable {
     /// The maximum address space of a worker, in bytes, beyond what it starts with, whatever an image claims to need. 2 GiB by
     /// default. The limit for each image is lower: twice what the decode needs by its header, plus 128 MiB.
     public var maximumMemoryByteCount: Int = 2 << 30
-    /// The maximum number of workers at a time; 0, the default, for the number of processors. SVG, PDF and videos each have a separate
-    /// pool of the same size.
+    /// The maximum number of workers at a time; 0, the default, for the number of processors. SVG, PDF, videos and raw files each have
+    /// a separate pool of the same size.
     public var maximumWorkerCount: Int = 0
     /// The number of decodes after which a worker is replaced, so that leaks in a library stay bounded. 500 by default; with 1 no
     /// two images are ever decoded in one process.

@@ -185,6 +185,31 @@ import WebImageRAW
         #expect(error?.code == .badImageData, "\(error as Any)")
     }
 
+    @Test func `A DNG without all of its raw data is an error`() throws {
+        let whole = try Fixtures.data("RAW/pidng.dng")
+        // The entries are in the order of tags; the number of each tag is followed by its type.
+        for (tag, value) in [(322, UInt8(1)), (323, 1), (257, 255)] {
+            let start = [UInt8(tag & 255), UInt8(tag >> 8), 4, 0, 1, 0, 0, 0]
+            let index = try #require(
+                whole.indices.first {
+                    whole[$0...].starts(with: start) || whole[$0...].starts(with: [start[0], start[1], 3, 0])
+                }
+            )
+            var damaged = whole
+            damaged.replaceSubrange(index + 8..<index + 12, with: [value, 0, 0, 0])
+            var options = ImageDecodeOptions()
+            options.rawDevelopment = .full
+            let error = #expect(throws: WebImageError.self) { try Self.coder.decode(damaged, options: options) }
+            #expect(error?.code == .badImageData, "\(tag) \(error as Any)")
+        }
+        let cut = #expect(throws: WebImageError.self) {
+            var options = ImageDecodeOptions()
+            options.rawDevelopment = .full
+            _ = try Self.coder.decode(whole.dropLast(whole.count / 3), options: options)
+        }
+        #expect(cut?.code == .badImageData)
+    }
+
     @Test func `Limits are checked before memory is allocated`() {
         let memory = Self.error("fujifilm.raf") {
             ($0.rawDevelopment, $0.limits.maximumDecodedByteCount) = (.full, 60_000_000)

@@ -1,0 +1,40 @@
+import WebImageCodecs
+
+/// The raw data of a DNG: LibRaw may develop uninitialised memory in place of missing strips or tiles.
+enum DNGSensorData {
+    /// The maximum number of strips or tiles.
+    private static let mostParts = 1 << 16
+
+    private enum Tag {
+        static let (width, height, rowsPerStrip) = (256, 257, 278)
+        static let (tileWidth, tileHeight, tileOffsets, tileByteCounts) = (322, 323, 324, 325)
+    }
+
+    /// Returns whether all strips or tiles of raw data are in the file; true for other formats.
+    static func isComplete(in bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let tiff = TIFFStructure(bytes), let first = tiff.directory(at: tiff.firstDirectory),
+            tiff.entry(TIFFStructure.Tag.dngVersion, in: first) != nil
+        else { return true }
+        return tiff.directories().allSatisfy { directory in
+            let colors = tiff.value(TIFFStructure.Tag.colors, in: directory) ?? 0
+            return !CameraRawSniffer.sensorColors.contains(colors) || isComplete(directory, in: tiff)
+        }
+    }
+
+    private static func isComplete(_ directory: TIFFStructure.Directory, in tiff: TIFFStructure) -> Bool {
+        func number(_ tag: Int) -> Int { max(tiff.value(tag, in: directory) ?? 0, 0) }
+        func parts(_ length: Int, _ part: Int) -> Int { part > 0 ? (length + part - 1) / part : 1 }
+        let isTiled = tiff.entry(Tag.tileOffsets, in: directory) != nil
+        let (width, height) = (number(Tag.width), number(Tag.height))
+        let across = isTiled ? parts(width, number(Tag.tileWidth)) : 1
+        let down = parts(height, number(isTiled ? Tag.tileHeight : Tag.rowsPerStrip))
+        guard across <= mostParts, down <= mostParts, across * down <= mostParts else { return false }
+        let count = across * down
+        let offsetTag = isTiled ? Tag.tileOffsets : TIFFStructure.Tag.stripOffsets
+        let lengthTag = isTiled ? Tag.tileByteCounts : TIFFStructure.Tag.stripByteCounts
+        let offsets = tiff.values(offsetTag, in: directory, atMost: count)
+        let lengths = tiff.values(lengthTag, in: directory, atMost: count)
+        guard offsets.count == count, lengths.count == count else { return false }
+        return zip(offsets, lengths).allSatisfy { $0 + $1 <= tiff.bytes.count }
+    }
+}
