@@ -88,6 +88,18 @@ import Testing
         }
     }
 
+    @Test func `A local file is read without creating a cache`() async throws {
+        let cache = harness.directory.path("cache")
+        let file = Fixtures.path("JPEG/gray.jpg")
+        #expect(try await harness.run("identify", "--cache-dir", cache, file).status == 0)
+        #expect(!FileManager.default.fileExists(atPath: cache))
+        #expect(try await harness.run("identify", "--cache-dir", cache, "--cache-only", file).status == 1)
+        // Another kind of source beside it needs one.
+        let url = "data:image/jpeg;base64," + Data(try fixtureBytes("JPEG/gray.jpg")).base64EncodedString()
+        #expect(try await harness.run("identify", "--cache-dir", cache, file, url).lines.count == 2)
+        #expect(FileManager.default.fileExists(atPath: cache))
+    }
+
     @Test func `Data after an image, and a profile of any length, is not copied`() async throws {
         let photo = Data(try fixtureBytes("JPEG/photo.jpg"))
         let idle = try await harness.run(["identify", Fixtures.path("JPEG/photo.jpg")], measuresMemory: true).peakMemory
