@@ -101,7 +101,7 @@ enum WorkerKind: String, Sendable, Hashable, CaseIterable {
     case pdf
     /// No access to files, in another program: for videos.
     case video
-    /// No access to files, as the others: for raw files of cameras, so that workers for other formats need not load LibRaw.
+    /// No access to files, in the same program: for raw files of cameras, so that workers for other formats need not load LibRaw.
     case raw
 
     init(_ format: ImageFormat) {
@@ -118,7 +118,7 @@ enum WorkerKind: String, Sendable, Hashable, CaseIterable {
     /// The part of names for formats that have a separate program, because of its licence; empty for others.
     private var suffix: String {
         switch self {
-        case .sealed, .fonts: ""
+        case .sealed, .fonts, .raw: ""
         case .pdf: "pdf"
         case .video: "video"
         }
@@ -130,7 +130,7 @@ enum WorkerKind: String, Sendable, Hashable, CaseIterable {
     /// The beginning of a sentence about what a separate program does; nil without one.
     var ownTask: String? {
         switch self {
-        case .sealed, .fonts: nil
+        case .sealed, .fonts, .raw: nil
         case .pdf: "PDF is drawn"
         case .video: "videos are decoded"
         }
@@ -147,7 +147,7 @@ enum WorkerKind: String, Sendable, Hashable, CaseIterable {
 
     func path(in isolation: DecodeIsolation) -> String? {
         switch self {
-        case .sealed, .fonts: isolation.workerPath
+        case .sealed, .fonts, .raw: isolation.workerPath
         case .pdf: isolation.pdfWorkerPath
         case .video: isolation.videoWorkerPath
         }
