@@ -34,7 +34,7 @@ struct ImageArguments: Sendable {
     static let rawDevelopmentSpec = OptionSpec(
         "--raw-development",
         value: "preview|full",
-        "of a camera's raw file: decode the embedded preview (the default), or develop the raw data"
+        "raw files: decode the embedded preview (the default), or develop them"
     )
 
     static let timeSpec = OptionSpec(
