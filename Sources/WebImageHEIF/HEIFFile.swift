@@ -75,7 +75,7 @@ final class HEIFFile {
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     func decode() throws(WebImageError) -> OpaquePointer {
         try checkBeforeDecoding()
-        let (image, result) = CodingQueue.withThreads(forPixelCount: tiledPixelCount) { count in
+        let (image, result) = CodingQueue.withThreads(forPixelCount: tiledPixelCount, upTo: mostThreads) { count in
             var image: OpaquePointer?
             let result = webimage_heif_decode(context, handle, Int32(count), &image)
             return (image, result)
@@ -88,10 +88,17 @@ final class HEIFFile {
     /// The number of pixels if libheif can decode tiles at the same time; else 0.
     private var tiledPixelCount: Int { images.isDerived ? properties.width * properties.height : 0 }
 
+    /// The number of threads whose tiles fit into the limit together.
+    private var mostThreads: Int {
+        1 + max(limits.maximumDecodedByteCount - imageByteCount, 0) / max(tileByteCount, 1)
+    }
+
+    private var tileByteCount: Int { images.tileByteCount(hasAlpha: properties.hasAlpha, isDeep: isDeep) }
+
     /// The peak number of bytes that libheif and the codec need.
     var memoryNeed: Int {
-        let extra = CodingQueue.mostThreads(forPixelCount: tiledPixelCount) - 1
-        return imageByteCount + (1 << 20) + extra * images.tileByteCount(hasAlpha: properties.hasAlpha, isDeep: isDeep)
+        let extra = min(CodingQueue.mostThreads(forPixelCount: tiledPixelCount), mostThreads) - 1
+        return imageByteCount + (1 << 20) + extra * tileByteCount
     }
 
     /// The part of that memory which depends on the image's size. Its source images, and its alpha, may be larger than the image.

@@ -25,7 +25,7 @@ struct RAWDevelopment {
 
     private var isWide: Bool { options.keepsHighBitDepth && file.properties.isHighBitDepth }
 
-    /// The size of what LibRaw makes; half of an odd size is rounded up.
+    /// The size of LibRaw's image; half of an odd size is rounded up.
     private var size: (width: Int, height: Int) {
         let (width, height) = (Int(file.info.width), Int(file.info.height))
         return isHalf ? ((width + 1) / 2, (height + 1) / 2) : (width, height)

@@ -2,7 +2,7 @@ import WebImageCodecs
 
 /// Finds the parts of a raw file that are documented to contain JPEG files: by directories, by the header of RAF, by the boxes of CR3.
 enum RAWPreviewFinder {
-    /// Returns parts of the file. What they contain is not checked.
+    /// Returns parts of the file. Their contents are not checked.
     static func parts(of bytes: UnsafeRawBufferPointer) -> [UnsafeRawBufferPointer] {
         if let tiff = TIFFStructure(bytes) { return tiff.directories().flatMap { parts(of: $0, in: tiff) } }
         let reader = ByteReader(bytes)

@@ -32,7 +32,7 @@ struct RAWPreviews {
     init(_ file: RAWFile, limits: ImageLimits) throws(WebImageError) {
         var previews = RAWPreviewFinder.parts(of: file.bytes).prefix(Self.most)
             .compactMap { Self.jpeg($0, limits) }
-        // What LibRaw reads is one of them, or is a preview that only LibRaw finds. Reading it copies its bytes.
+        // LibRaw's preview is read only if the search did not find it: reading it copies its bytes.
         let isKnown = previews.contains { $0.data.count == Int(file.info.preview_bytes) }
         if !isKnown, let pixels = file.largestPreview(), let preview = Self.preview(pixels, limits) {
             previews.append(preview)

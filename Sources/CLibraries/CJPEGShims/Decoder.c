@@ -151,6 +151,8 @@ enum webimage_jpeg_status webimage_jpeg_decoder_start(
     jpeg_read_header(info, TRUE);
     decoder_configure(decoder, pixels, eighths, maximum_scans);
     jpeg_start_decompress(info);
+    // So that the first block is decoded as in a whole image: libjpeg has another loop, with other warnings, where few bytes are left.
+    if (decoder->rest_count > 0 && info->src->bytes_in_buffer == 0) { source_fill(info); }
     decoder_check_completeness(decoder);
     *width = info->output_width;
     *height = info->output_height;

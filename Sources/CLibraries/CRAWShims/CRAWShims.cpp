@@ -1,5 +1,6 @@
 #include "CRAWShims.h"
 
+#include <cstring>
 #include <dlfcn.h>
 #include <libraw/libraw.h>
 #include <time.h>
@@ -57,7 +58,7 @@ webimage_raw_status status_of(int error) {
     }
 }
 
-/// Calls LibRaw; what it throws becomes a status.
+/// Calls LibRaw and converts its exceptions to a status, except those that it throws in parallel loops, which end the process.
 template <typename Body>
 webimage_raw_status guarded(const char **message, Body body) {
     try {
@@ -114,6 +115,9 @@ int read_info(webimage_raw *raw, webimage_raw_info *info) {
     info->sensor_pixels = uint64_t(sizes.raw_width) * sizes.raw_height;
     info->is_mosaic = raw->data->idata.filters != 0;
     info->bits = bits_of(raw->data->color.maximum);
+    // LibRaw learns the depth of CR3 only when it decodes; until then it is that of the thumbnail.
+    bool is_cr3 = raw->count > 12 && memcmp(static_cast<const char *>(raw->bytes) + 4, "ftypcrx ", 8) == 0;
+    if (is_cr3 && info->bits < 14) info->bits = 14;
     info->preview_width = raw->data->thumbnail.twidth;
     info->preview_height = raw->data->thumbnail.theight;
     info->preview_bytes = raw->data->thumbnail.tlength;

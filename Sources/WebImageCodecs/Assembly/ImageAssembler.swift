@@ -98,9 +98,10 @@ package enum ImageAssembler {
         firstRow: @escaping @Sendable (_ band: Range<Int>) -> Int = \.lowerBound,
         _ body: @escaping @Sendable (any ScanlineSource, RowSink, _ band: Range<Int>) throws(WebImageError) -> Void
     ) throws(WebImageError) {
-        // Not used at the same time: each band has a source and a sink of its own.
+        // Not used at the same time: each band has a separate source and sink.
         nonisolated(unsafe) let (source, sink) = (source, sink)
-        let isInBands = CodingQueue.shared.idlePlaceCount > 0 && source.isRandomAccess
+        let isLarge = CodingQueue.mostThreads(forPixelCount: source.decodedPixelCount) > 1
+        let isInBands = isLarge && CodingQueue.shared.idlePlaceCount > 0 && source.isRandomAccess
         let pixelCount = isInBands ? source.decodedPixelCount : 0
         try CodingQueue.performInBands(rowCount: rowCount, pixelCount: pixelCount) { (band) throws(WebImageError) in
             guard band.count < rowCount else {

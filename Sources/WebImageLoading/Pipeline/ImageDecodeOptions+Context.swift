@@ -37,6 +37,6 @@ extension ImageDecodeOptions {
 }
 
 extension ImageDecodeOptions {
-    /// True if the options select what a file's own key means: the first page, and the preview of a raw file.
+    /// True if the options select the image that is stored under the file's own key: the first page, and the preview of a raw file.
     var selectsDefault: Bool { page == 0 && rawDevelopment == .preview }
 }

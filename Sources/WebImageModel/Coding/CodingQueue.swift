@@ -48,6 +48,9 @@ package enum CodingQueue {
         return try shared.withReservedPlaces(upTo: extra) { (count) throws(Failure) in try body(1 + count) }
     }
 
+    /// Returns the number of rows of each band but the last, a multiple of 16: less than that is not worth another thread.
+    static func bandSize(rowCount: Int, count: Int) -> Int { ((rowCount + count - 1) / count + 15) & ~15 }
+
     /// Computes the rows of an image: in bands at the same time if the image is large and processors are idle.
     ///
     /// - Parameters:
@@ -61,8 +64,7 @@ package enum CodingQueue {
     ) throws(Failure) {
         let most = mostThreads(forPixelCount: pixelCount)
         let count = most > 1 ? min(most, shared.idlePlaceCount + 1) : 1
-        // Whole blocks, so that threads write to different cache lines also where rows become columns.
-        let size = (rowCount / count + 15) & ~15
+        let size = bandSize(rowCount: rowCount, count: count)
         guard count > 1, size < rowCount else { return try body(0..<rowCount) }
         let failure = Lock<Failure?>(nil)
         shared.perform(parts: (rowCount + size - 1) / size) { index in

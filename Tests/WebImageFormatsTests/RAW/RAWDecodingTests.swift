@@ -33,7 +33,7 @@ import WebImageRAW
         ("turned.dng", 96, 64, 8, 12), ("linear.dng", 96, 64, 1, 12), ("bitmap.dng", 96, 64, 1, 12),
         ("nikon.nef", 95, 64, 8, 16), ("sony.arw", 96, 64, 6, 14), ("canon.cr2", 96, 64, 6, 12),
         ("olympus.orf", 96, 64, 3, 12), ("fujifilm.raf", 3030, 2036, 1, 14), ("panasonic.rw2", 3664, 2754, 1, 12),
-        ("eosm50.cr3", 6024, 4020, 1, 8), ("canon350d.dng", 3474, 2314, 1, 12), ("d70.nef", 3039, 2014, 1, 12),
+        ("eosm50.cr3", 6024, 4020, 1, 14), ("canon350d.dng", 3474, 2314, 1, 12), ("d70.nef", 3039, 2014, 1, 12),
     ]
 
     @Test func `The header of every fixture is read, in all formats`() throws {

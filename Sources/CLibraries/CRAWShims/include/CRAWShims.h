@@ -1,4 +1,5 @@
-// LibRaw for files in memory. Nothing that LibRaw throws leaves these functions, and nothing is printed.
+// LibRaw for files in memory. Exceptions do not leave these functions, but LibRaw 0.20 ends the process for some damaged files: it throws in the parallel
+// loops that develop compressed RAF and CR3, and may write beyond the buffer of a preview in planes. Workers decode such files.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -52,7 +52,7 @@ public enum CacheKeys {
         development == .preview ? key : transformed(key, by: "Development(full)")
     }
 
-    /// Returns the key of what the options select of a file: a page, or the developed image.
+    /// Returns the key of the selected page, or of the developed image.
     static func selection(_ key: String, _ page: Int, _ development: ImageDecodeOptions.RawDevelopment) -> String {
         developed(Self.page(key, page), development)
     }
