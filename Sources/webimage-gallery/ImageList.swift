@@ -55,7 +55,8 @@ struct ImageList: Sendable {
 
     private static let extensions: Set<String> = [
         "jpg", "jpeg", "png", "apng", "gif", "webp", "bmp", "ico", "cur", "tif", "tiff", "svg", "avif", "avifs", "heic",
-        "heif", "jxl", "pdf", "dng", "cr2", "cr3", "nef", "arw", "orf", "rw2", "raf", "pef", "srw",
+        "heif", "jxl", "pdf", "mp4", "m4v", "mov", "webm", "mkv", "dng", "cr2", "cr3", "nef", "arw", "orf", "rw2",
+        "raf", "pef", "srw",
     ]
     private static let listExtensions: Set<String> = ["txt", "list", "urls", "m3u"]
     private static let mostListBytes = 16 << 20
