@@ -10,9 +10,10 @@ package enum CameraRawSniffer {
         guard let tiff = TIFFStructure(bytes), tiff.version == 42 else { return false }
         if isCR2(bytes) { return true }
         return tiff.directories().contains { directory in
-            tiff.entry(TIFFStructure.Tag.dngVersion, in: directory) != nil
-                || sensorColors.contains(tiff.value(TIFFStructure.Tag.colors, in: directory) ?? 0)
-                || rawCompressions.contains(tiff.value(TIFFStructure.Tag.compression, in: directory) ?? 0)
+            if tiff.entry(TIFFStructure.Tag.dngVersion, in: directory) != nil { return true }
+            // An image in colours of TIFF is none of a sensor, however it is compressed.
+            if let colors = tiff.value(TIFFStructure.Tag.colors, in: directory) { return sensorColors.contains(colors) }
+            return rawCompressions.contains(tiff.value(TIFFStructure.Tag.compression, in: directory) ?? 0)
         }
     }
 
