@@ -181,8 +181,10 @@ final class WorkerProcess: @unchecked Sendable {
         var refusal: WebImageError?
         let first = try receiveAfterReads(of: source, &refusal, &start, milliseconds: milliseconds)
         let answer = try receiveAnswer(to: request, first, start, milliseconds: milliseconds)
-        if let refusal, case .failure = answer.0 { return (.failure(refusal), nil) }
-        return answer
+        guard let refusal else { return answer }
+        // Only a limit leaves what was found before it: after another error, a second try may find more.
+        if case .failure = answer.0 { return (.failure(refusal), nil) }
+        return refusal.code == .limitExceeded ? answer : (.failure(refusal), nil)
     }
 
     /// - Parameter message: the first message.
@@ -235,6 +237,7 @@ final class WorkerProcess: @unchecked Sendable {
             } catch {
                 // The worker can still answer with a frame that it has found before.
                 refusal = error
+                start += clock.monotonicNanoseconds() - asked
                 try send(.failed)
                 continue
             }

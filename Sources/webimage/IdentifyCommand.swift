@@ -101,7 +101,8 @@ enum IdentifyCommand: Command {
         }
         let context = session.context(for: source)
         // Of a video only parts are read, and no cache has them.
-        if ImageFormat.videos.contains(ImageFormat(fileExtension: source.url.pathExtension)) {
+        let isVideo = ImageFormat.videos.contains(ImageFormat(fileExtension: source.url.pathExtension))
+        if isVideo, !common.options.contains(.fromCacheOnly) {
             return try await EncodedContents(source.url, by: session.manager.imageLoader, common.options)
         }
         return .data(try await session.manager.data(with: source.url, options: common.options, context: context))

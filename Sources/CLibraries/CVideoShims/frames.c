@@ -32,7 +32,8 @@ static int decode_next(webimage_video *video) {
         if (result != AVERROR(EAGAIN)) return result;
         result = read_packet(video);
         bool is_end = result < 0;
-        if (is_end && result != AVERROR_EOF && video->has_read_error) return result;
+        // A demuxer may report such an error as the end of the file.
+        if (is_end && video->has_read_error) return AVERROR(EIO);
         result = avcodec_send_packet(video->decoder, is_end ? NULL : video->packet);
         if (!is_end) av_packet_unref(video->packet);
         if (result == AVERROR(ENOMEM) || (is_end && result < 0)) return result;
@@ -170,7 +171,8 @@ static int decode_at(webimage_video *video, double seconds) {
     if (seek(video, time, true) < 0) seek(video, start_time(video), true);
     while (true) {
         int result = decode_next(video);
-        if (result < 0) return video->has_frame ? 0 : result;
+        // After an error of reading, the frame before is not the one that is shown then.
+        if (result < 0) return video->has_frame && !video->has_read_error ? 0 : result;
         int64_t shown = time_of(video->next);
         if (video->has_frame && shown != AV_NOPTS_VALUE && shown > time) return 0;
         int64_t duration = duration_of(video->next);

@@ -9,6 +9,8 @@ final class HTTPByteSource: ImageByteSource {
     static let firstByteCount = 64 << 10
     /// The maximum number of bytes of a part.
     private static let mostByteCount = 1 << 20
+    /// The maximum number of parts, and so of requests: twice as many as small ones fit into the default limit.
+    private static let mostParts = 512
 
     private struct State {
         /// The parts that were received, in no order; together not longer than the limit.
@@ -105,7 +107,7 @@ final class HTTPByteSource: ImageByteSource {
         let known = state.parts.map(\.range.lowerBound).filter { $0 > offset }.min() ?? byteCount
         let part = offset..<min(offset + wanted, known)
         let left = limit - state.received
-        guard left > 0 else {
+        guard left > 0, state.parts.count < Self.mostParts else {
             throw .limitExceeded("maximumVideoByteCount", allowed: limit, required: state.received + part.count)
         }
         return part.clamped(to: offset..<offset + left)
@@ -117,6 +119,8 @@ final class HTTPByteSource: ImageByteSource {
         for name in ["If-None-Match", "If-Modified-Since"] { next.additionalHeaders[name] = nil }
         next.additionalHeaders.apply(next.part, ifRange: validator)
         (next.trace, next.partialData) = (nil, nil)
+        // A worker waits for it.
+        next.priority = .high
         let (arrived, result) = (Latch(), Lock<Result<LoadedImageData, WebImageError>?>(nil))
         _ = core.start(next, progress: { _ in }) { outcome in
             result.withLock { $0 = outcome }

@@ -156,10 +156,6 @@ extension WebImageContext {
 extension WebImageError {
     /// Indicates whether a file cannot be decoded as long as it has this content.
     fileprivate var isAboutContent: Bool {
-        switch code {
-        case .badImageData, .unsupportedFormat, .decoderCrashed, .decodeTimedOut: true
-        case .limitExceeded: !isOfMemoryBudget
-        default: false
-        }
+        code == .badImageData
     }
 }

@@ -148,6 +148,33 @@ struct VideoDecodingTests {
         #expect(error?.message == "enough" && error?.code == .limitExceeded)
         #expect(try await VideoHarness.file("h264.mp4").pixelWidth == 96)
     }
+
+    @Test func `After a part that cannot be read, no frame before it is taken for the still`() async throws {
+        let data = try Fixtures.data("Video/one-group.mp4")
+        let coder = VideoHarness.coder()
+        for time in [nil, 0.6] {
+            let expected = try await VideoHarness.file("one-group.mp4", at: time)
+            var (failures, images) = (0, 0)
+            for count in stride(from: 0, through: 20 * data.count, by: 900) {
+                let lost = WebImageError(.networkConnectionLost, "lost")
+                let source = VideoHarness.CountingSource(data, failing: lost, after: count, partByteCount: 200)
+                var options = ImageDecodeOptions()
+                options.videoTime = time
+                let result = await valueOnThread { [options] in
+                    Result { () throws(WebImageError) in try coder.decode(source, options: options) }
+                }
+                switch result {
+                case .success(let image):
+                    images += 1
+                    #expect(image.premultipliedPixels == expected.premultipliedPixels, "\(count)")
+                case .failure(let error):
+                    failures += 1
+                    #expect(error.code == .networkConnectionLost, "\(count) \(error)")
+                }
+            }
+            #expect(failures > 5 && images > 0)
+        }
+    }
 }
 
 /// Loads of stills.

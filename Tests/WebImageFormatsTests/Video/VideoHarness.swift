@@ -45,20 +45,30 @@ enum VideoHarness {
         return (String(name[..<dash]), String(name[name.index(after: dash)...]))
     }
 
-    /// A source that counts what is read of data.
+    /// A source that counts what is read of data, and may fail after some bytes.
     final class CountingSource: ImageByteSource {
         private let data: Data
         private let error: WebImageError?
+        private let mostBytes: Int
+        private let partByteCount: Int
         let count = Lock(0)
 
-        init(_ data: Data, failing error: WebImageError? = nil) { (self.data, self.error) = (data, error) }
+        init(
+            _ data: Data,
+            failing error: WebImageError? = nil,
+            after mostBytes: Int = 0,
+            partByteCount: Int = .max
+        ) {
+            (self.data, self.error) = (data, error)
+            (self.mostBytes, self.partByteCount) = (mostBytes, partByteCount)
+        }
 
         var byteCount: Int { data.count }
         var beginning: Data { data.prefix(4096) }
 
         func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(WebImageError) -> Int {
-            if let error { throw error }
-            let part = data.dropFirst(offset).prefix(buffer.count)
+            if let error, count.withLock({ $0 >= mostBytes }) { throw error }
+            let part = data.dropFirst(offset).prefix(min(buffer.count, partByteCount))
             buffer.copyBytes(from: part)
             count.withLock { $0 += part.count }
             return part.count

@@ -123,6 +123,11 @@ struct VideoServerTests {
         #expect(try await downloader.downloadData(with: server.url("/a.mp4")).data == data)
         #expect(try await manager().data(with: server.url("/a.mp4")) == data)
         #expect(await lines(server, 2).allSatisfy { $0.status == "200" && $0.range == "-" })
+        // Also if a still of it is in the caches.
+        let manager = manager()
+        _ = try await manager.image(with: server.url("/a.mp4"), context: context(nil))
+        await (manager.imageCache as? ImageCache)?.flush()
+        #expect(try await manager.data(with: server.url("/a.mp4")) == data)
     }
 
     @Test func `An image with the name of a video is loaded`() async throws {

@@ -21,7 +21,12 @@ struct OriginalWork: Work {
     /// The same work for a caller that wants all bytes, also of a video.
     var whole: OriginalWork {
         guard let fetch = plan.value.fetch, fetch.value.readsParts else { return self }
-        return OriginalWork(plan: plan.with { $0.fetch = fetch.with { $0.readsParts = false } })
+        // The entry on disk is a still.
+        let plan = withoutDisk.plan.with {
+            $0.revalidation = nil
+            $0.fetch = fetch.with { $0.readsParts = false }
+        }
+        return OriginalWork(plan: plan)
     }
 
     /// The same work without querying the disk, after its entry could not be decoded.

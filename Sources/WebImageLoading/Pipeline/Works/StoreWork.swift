@@ -41,7 +41,7 @@ struct StoreWork: Work {
             do throws(WebImageError) {
                 let options = try given.get()
                 if decodes {
-                    let made = try decode.decoded(original, options: options)
+                    let made = try decode.decoded(original.reading(while: { !job.isCancelled }), options: options)
                     job.pipeline.budget.made(made.image)
                     if original.isVideo { contents = decode.contents(decode.wholeImage(made.image)) }
                     contents.seen = made.image
