@@ -49,6 +49,9 @@ final class RAWFile {
         limits: ImageLimits,
         deadline: DecodeDeadline?
     ) throws(WebImageError) -> webimage_raw_pixels {
+        guard DecodingPlace.isWorker || !isDevelopedInParallel else {
+            throw WebImageError(.unsupportedFormat, "RAF and CR3 are developed only in worker processes")
+        }
         guard DNGSensorData.isComplete(in: bytes) else {
             throw WebImageError(.badImageData, "the raw file ends before its raw data")
         }
@@ -60,6 +63,11 @@ final class RAWFile {
             throw Self.error(status, message, limits)
         }
         return pixels
+    }
+
+    /// Indicates whether LibRaw decodes the raw data in parallel loops: an error in one of them, of damaged data, ends the process.
+    private var isDevelopedInParallel: Bool {
+        bytes.starts(with: "FUJIFILM".utf8) || bytes.dropFirst(4).starts(with: "ftypcrx ".utf8)
     }
 
     private static func error(
