@@ -146,9 +146,9 @@ import WebImageSupport
         queue.perform(parts: 20) { index in runs.withLock { $0[index] += 1 } }
         #expect(runs.withLock { $0 } == [Int](repeating: 1, count: 20))
         queue.perform(parts: 0) { _ in Issue.record("there is no part") }
-        // Each waits for the others: less than three threads would not end soon.
+        // Each waits for the others: less than three threads would not end soon. Threads of the first queue may still end their jobs.
         let begun = ConditionLock(0)
-        queue.perform(parts: 3) { _ in
+        WorkQueue(name: "test", width: 3).perform(parts: 3) { _ in
             begun.withLock { $0 += 1 }
             begun.broadcast()
             #expect(begun.wait(seconds: 20) { $0 == 3 ? true : nil } == true)
