@@ -23,7 +23,7 @@ enum TransitionSide: CaseIterable, Sendable {
 }
 
 extension WebImageTransition {
-    /// The new image fades in over the old one.
+    /// The new image fades in over the old one, in 0.5 seconds.
     public static var fade: WebImageTransition { .fade() }
 
     /// The new image fades in over the old one.
@@ -42,13 +42,13 @@ extension WebImageTransition {
 }
 
 extension WebImageTransition {
-    /// The new image slides in from the left and pushes the old one out.
+    /// The new image slides in from the left and pushes the old one out, in 0.5 seconds.
     public static var slideFromLeft: WebImageTransition { .slideFromLeft() }
-    /// The new image slides in from the right and pushes the old one out.
+    /// The new image slides in from the right and pushes the old one out, in 0.5 seconds.
     public static var slideFromRight: WebImageTransition { .slideFromRight() }
-    /// The new image slides in from the top and pushes the old one out.
+    /// The new image slides in from the top and pushes the old one out, in 0.5 seconds.
     public static var slideFromTop: WebImageTransition { .slideFromTop() }
-    /// The new image slides in from the bottom and pushes the old one out.
+    /// The new image slides in from the bottom and pushes the old one out, in 0.5 seconds.
     public static var slideFromBottom: WebImageTransition { .slideFromBottom() }
 
     /// The new image slides in from the left and pushes the old one out.
@@ -86,13 +86,13 @@ extension WebImageTransition {
 }
 
 extension WebImageTransition {
-    /// The image turns around its vertical axis, the left side towards the viewer, with the new image on its back.
+    /// The image turns around its vertical axis, the left side towards the viewer, with the new image on its back, in 0.5 seconds.
     public static var flipFromLeft: WebImageTransition { .flipFromLeft() }
-    /// The image turns around its vertical axis, the right side towards the viewer, with the new image on its back.
+    /// The image turns around its vertical axis, the right side towards the viewer, with the new image on its back, in 0.5 seconds.
     public static var flipFromRight: WebImageTransition { .flipFromRight() }
-    /// The image turns around its horizontal axis, the top towards the viewer, with the new image on its back.
+    /// The image turns around its horizontal axis, the top towards the viewer, with the new image on its back, in 0.5 seconds.
     public static var flipFromTop: WebImageTransition { .flipFromTop() }
-    /// The image turns around its horizontal axis, the bottom towards the viewer, with the new image on its back.
+    /// The image turns around its horizontal axis, the bottom towards the viewer, with the new image on its back, in 0.5 seconds.
     public static var flipFromBottom: WebImageTransition { .flipFromBottom() }
 
     /// The image turns around its vertical axis, the left side towards the viewer, with the new image on its back.
@@ -142,9 +142,9 @@ extension WebImageTransition {
 }
 
 extension WebImageTransition {
-    /// The old image rolls up from the bottom like a page and uncovers the new one.
+    /// The old image rolls up from the bottom like a page and uncovers the new one, in 0.5 seconds.
     public static var curlUp: WebImageTransition { .curlUp() }
-    /// The new image rolls out from the top like a page, over the old one.
+    /// The new image rolls out from the top like a page, over the old one, in 0.5 seconds.
     public static var curlDown: WebImageTransition { .curlDown() }
 
     /// The old image rolls up from the bottom like a page and uncovers the new one.
@@ -219,7 +219,7 @@ extension TransitionMoment {
 }
 
 extension WebImageTransition {
-    /// The new image grows from the middle while the old one fades out.
+    /// The new image grows from the middle while the old one fades out, in 0.5 seconds.
     public static var zoom: WebImageTransition { .zoom() }
 
     /// The new image grows from the middle while the old one fades out.
