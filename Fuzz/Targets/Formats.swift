@@ -61,6 +61,13 @@ extension FuzzTarget {
             },
             check: checkThumbHash
         ),
+        FuzzTarget(
+            name: "blurhash",
+            summary: "BlurHash: string, image",
+            longestInput: 256,
+            seeds: { [Data("LEHV6nWB2yk8pyo0adR*.7kCMdnj".utf8), Data("00TSUA".utf8)] },
+            check: checkBlurHash
+        ),
     ]
 
     private static let allFixtures: [Fixtures] =
@@ -182,6 +189,17 @@ extension FuzzTarget {
             try must(parts.allSatisfy { (0...1).contains($0) }, "a mean colour is none: \(color)")
             guard let image = try? hash.makeImage() else { throw FuzzFinding("a hash makes no image") }
             try must(max(image.pixelWidth, image.pixelHeight) == 32, "the longer side is not 32")
+            if let complaint = image.bitmap.complaint { throw FuzzFinding(complaint) }
+        }
+    }
+
+    private static func checkBlurHash(_ data: Data) throws(FuzzFinding) {
+        guard let hash = try? BlurHash(data.text) else { return }
+        try must((1...9).contains(hash.xComponents) && (1...9).contains(hash.yComponents), "a hash has no components")
+        for punch in [1, 0, -1, .infinity, .nan] {
+            guard let image = try? hash.makeImage(width: 5, height: 3, punch: punch) else {
+                throw FuzzFinding("a hash makes no image")
+            }
             if let complaint = image.bitmap.complaint { throw FuzzFinding(complaint) }
         }
     }

@@ -6,7 +6,7 @@ enum IdentifyCommand: Command {
     static let name = "identify"
     static let usage = "[options] SOURCE…"
     static let summary =
-        "Prints format, size, frames, pages, duration, orientation, alpha, colours, bytes and ThumbHash of each source."
+        "Prints format, size, frames, pages, duration, orientation, alpha, colours, bytes, ThumbHash and BlurHash of each source."
     static let specs = [ImageArguments.pageSpec, ImageArguments.timeSpec] + CommonOptions.loadSpecs
 
     private struct Line: Encodable {
@@ -26,10 +26,11 @@ enum IdentifyCommand: Command {
         var colorProfile: String?
         var bytes: Int
         var thumbHash: String?
+        var blurHash: String?
 
         enum CodingKeys: CodingKey {
             case source, format, width, height, frames, pages, durations, videoDuration, loopCount, orientation, alpha
-            case bitsPerComponent, highDynamicRange, colorProfile, bytes, thumbHash
+            case bitsPerComponent, highDynamicRange, colorProfile, bytes, thumbHash, blurHash
         }
 
         /// Every key is always present; an unknown value is null.
@@ -51,6 +52,7 @@ enum IdentifyCommand: Command {
             try container.encode(colorProfile, forKey: .colorProfile)
             try container.encode(bytes, forKey: .bytes)
             try container.encode(thumbHash, forKey: .thumbHash)
+            try container.encode(blurHash, forKey: .blurHash)
         }
     }
 
@@ -116,11 +118,12 @@ enum IdentifyCommand: Command {
     ) async throws(WebImageError) -> Line {
         let page = options.page
         var properties = try await contents.properties(coder, options.limits)
-        // If the header is valid and the pixels are not, there are properties but no hash.
-        var hash: String?
+        // If the header is valid and the pixels are not, there are properties but no hashes.
+        var (thumbHash, blurHash): (String?, String?)
         do throws(WebImageError) {
             let image = try await contents.image(coder, options)
-            hash = try? ThumbHash(image).base64
+            thumbHash = try? ThumbHash(image).base64
+            blurHash = try? BlurHash(image).string
             // The header's size is that of the first page.
             if page > 0 {
                 (properties.width, properties.height) = (image.metadata.sourceWidth, image.metadata.sourceHeight)
@@ -144,7 +147,8 @@ enum IdentifyCommand: Command {
             highDynamicRange: properties.isHighDynamicRange,
             colorProfile: properties.colorProfile,
             bytes: contents.byteCount,
-            thumbHash: hash
+            thumbHash: thumbHash,
+            blurHash: blurHash
         )
     }
 
@@ -164,6 +168,7 @@ enum IdentifyCommand: Command {
         if let profile = line.colorProfile { parts.append("profile '\(Terminal.plain(profile))'") }
         parts.append(ByteCount.describe(Int64(line.bytes)))
         if let hash = line.thumbHash { parts.append("ThumbHash \(hash)") }
+        if let hash = line.blurHash { parts.append("BlurHash \(hash)") }
         return parts.joined(separator: ", ") + "\n"
     }
 }

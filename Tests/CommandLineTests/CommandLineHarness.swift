@@ -85,6 +85,7 @@ struct JSONLine: Decodable {
     var loopCount: Int?
     var durations: [Double]?
     var thumbHash: String?
+    var blurHash: String?
     var explanation: String?
     var stale: Bool?
     var ageSeconds: Double?

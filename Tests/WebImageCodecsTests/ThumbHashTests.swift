@@ -10,25 +10,7 @@ import Testing
     private static let exact = names.filter { !["soft-alpha", "large", "plain", "pixel"].contains($0) }
 
     private func image(_ name: String) throws -> Image {
-        Image(bitmap: try bitmap(Fixtures.pixels("ThumbHash/\(name).pam")))
-    }
-
-    private func bitmap(_ pixels: PortableAnymap) throws -> Bitmap {
-        let format = pixels.channels == 4 ? PixelFormat.bgra8Premultiplied : .rgb8
-        let bitmap = try Bitmap.allocate(width: pixels.width, height: pixels.height, pixelFormat: format)
-        for y in 0..<pixels.height {
-            let row = bitmap.mutableRow(y).assumingMemoryBound(to: UInt8.self)
-            for x in 0..<pixels.width {
-                let color = pixels.rgba(x: x, y: y).map(Int.init)
-                if format == .rgb8 {
-                    for channel in 0..<3 { row[x * 3 + channel] = UInt8(color[channel]) }
-                } else {
-                    for channel in 0..<3 { row[x * 4 + 2 - channel] = UInt8((color[channel] * color[3] + 127) / 255) }
-                    row[x * 4 + 3] = UInt8(color[3])
-                }
-            }
-        }
-        return bitmap
+        Image(bitmap: try Fixtures.pixels("ThumbHash/\(name).pam").bitmap())
     }
 
     private func reference(_ name: String) throws -> [UInt8] {

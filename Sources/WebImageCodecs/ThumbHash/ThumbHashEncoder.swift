@@ -21,59 +21,25 @@ struct ThumbHashEncoder {
     private typealias Cosines = [Frequencies]
 
     /// - Parameter shape: the exact sides of the image, if the bitmap has them only roughly.
-    init(_ bitmap: Bitmap, shape: (width: Int, height: Int)? = nil) {
-        let (width, height) = (bitmap.width, bitmap.height)
+    init(_ pixels: HashedPixels, shape: (width: Int, height: Int)? = nil) {
+        let (width, height) = (pixels.bitmap.width, pixels.bitmap.height)
         self.width = width
         self.height = height
         self.shape = shape ?? (width, height)
-        // Components are premultiplied, 0...1, as the format requires.
-        var total = SIMD4<Double>()
-        for row in 0..<height {
-            for column in 0..<width { total += Self.pixel(bitmap, row, column) }
-        }
-        hasAlpha = bitmap.pixelFormat.hasAlpha && total.w < Double(width * height)
-        let mean = total / (total.w > 0 ? total.w : 1)
+        hasAlpha = pixels.hasAlpha
         let count = width * height
         channels = [Double](unsafeUninitializedCapacity: 4 * count) { output, used in
             for row in 0..<height {
                 for column in 0..<width {
-                    let pixel = Self.pixel(bitmap, row, column)
-                    // Transparent parts show the mean colour.
-                    let rest = 1 - pixel.w
-                    let red = mean.x * rest + pixel.x
-                    let green = mean.y * rest + pixel.y
-                    let blue = mean.z * rest + pixel.z
+                    let color = pixels.color(row, column)
                     let index = row * width + column
-                    output.initializeElement(at: index, to: (red + green + blue) / 3)
-                    output.initializeElement(at: count + index, to: (red + green) / 2 - blue)
-                    output.initializeElement(at: 2 * count + index, to: red - green)
-                    output.initializeElement(at: 3 * count + index, to: pixel.w)
+                    output.initializeElement(at: index, to: (color.x + color.y + color.z) / 3)
+                    output.initializeElement(at: count + index, to: (color.x + color.y) / 2 - color.z)
+                    output.initializeElement(at: 2 * count + index, to: color.x - color.y)
+                    output.initializeElement(at: 3 * count + index, to: color.w)
                 }
             }
             used = 4 * count
-        }
-    }
-
-    /// Red, green, blue and alpha.
-    @inline(__always)
-    private static func pixel(_ bitmap: Bitmap, _ row: Int, _ column: Int) -> SIMD4<Double> {
-        let line = bitmap.mutableRow(row).assumingMemoryBound(to: UInt8.self)
-        switch bitmap.pixelFormat {
-        case .rgb8:
-            let bytes = line + column * 3
-            return SIMD4(Double(bytes[0]) / 255, Double(bytes[1]) / 255, Double(bytes[2]) / 255, 1)
-        case .bgra8Premultiplied:
-            let bytes = line + column * 4
-            // A colour component above its alpha is invalid; such pixels must not break the arithmetic.
-            let alpha = Double(bytes[3]) / 255
-            return SIMD4(
-                min(Double(bytes[2]) / 255, alpha),
-                min(Double(bytes[1]) / 255, alpha),
-                min(Double(bytes[0]) / 255, alpha),
-                alpha
-            )
-        // Callers convert to 8 bits first.
-        case .rgbaHalfPremultiplied: return SIMD4()
         }
     }
 

@@ -12,6 +12,8 @@ public enum ViewPlaceholder: Sendable {
     case paintable(PaintableReference)
     /// The blurred image that a hash describes.
     case thumbHash(ThumbHash)
+    /// The blurred image that a hash describes, in the given ratio of width to height, which the hash does not contain.
+    case blurHash(BlurHash, aspectRatio: Double = 1)
 
     /// Returns the content to draw; nil if there is none.
     @MainActor
@@ -19,9 +21,21 @@ public enum ViewPlaceholder: Sendable {
         switch self {
         case .image(let image): return PaintableContent(image)
         case .thumbHash(let hash): return (try? hash.makeImage()).flatMap { PaintableContent($0) }
+        case .blurHash(let hash, let ratio):
+            let size = Self.blurHashSize(aspectRatio: ratio)
+            return (try? hash.makeImage(width: size.width, height: size.height)).flatMap { PaintableContent($0) }
         case .paintable(let reference): return .paintable(reference.reference)
         case .icon(let name): return ThemeIcon.named(name, for: view)
         }
+    }
+}
+
+extension ViewPlaceholder {
+    /// The pixels of a BlurHash's image: 32 on the longer side, as in a ThumbHash's. A ratio that is not a positive number counts as 1.
+    static func blurHashSize(aspectRatio: Double) -> (width: Int, height: Int) {
+        guard aspectRatio > 0, aspectRatio.isFinite else { return (32, 32) }
+        func shorter(_ side: Double) -> Int { max(1, Int(side.rounded())) }
+        return aspectRatio > 1 ? (32, shorter(32 / aspectRatio)) : (shorter(32 * aspectRatio), 32)
     }
 }
 

@@ -36,4 +36,11 @@ enum AnimatedImagesSnippets {
         show(try await WebImageManager.shared.image(with: url))
         // end
     }
+
+    static func blurHash(_ hash: String, _ aspectRatio: Double) throws {
+        // snippet: blurHash
+        let placeholder = try BlurHash(hash)  // "LEHV6nWB2yk8pyo0adR*.7kCMdnj"
+        show(try placeholder.makeImage(width: 32, height: Int(32 / aspectRatio), punch: 1.2))
+        // end
+    }
 }

@@ -69,6 +69,21 @@ import WebImage
         #expect(pixels.middle[0] > 200 && pixels.middle[1] < 60 && pixels.middle[2] < 60 && pixels.middle[3] == 255)
     }
 
+    @Test func `The image of a BlurHash is a placeholder in the given ratio`() async throws {
+        let red = try BlurHash("00TI:j")
+        let square = try await look(.blurHash(red))
+        #expect(square.middle == [255, 0, 0, 255] && square.rgba(5, 20) == [0, 0, 0, 0])
+        let wide = try await look(.blurHash(red, aspectRatio: 2))
+        #expect(wide.rgba(5, 20) == [255, 0, 0, 255] && wide.rgba(30, 2) == [0, 0, 0, 0])
+        let sizes: [(ratio: Double, width: Int, height: Int)] = [
+            (1.5, 32, 21), (0.5, 16, 32), (0.0001, 1, 32), (-1, 32, 32), (.nan, 32, 32),
+        ]
+        for expected in sizes {
+            let size = ViewPlaceholder.blurHashSize(aspectRatio: expected.ratio)
+            #expect(size.width == expected.width && size.height == expected.height)
+        }
+    }
+
     @Test func `An icon of the theme is a placeholder, a symbolic one in the colour of text`() async throws {
         let missing = try await look(.icon(name: "image-missing"), 96, 96)
         #expect(colors(missing).count > 4)
