@@ -233,6 +233,8 @@ let package = Package(
         .library(name: "WebImageFormats", targets: ["WebImageFormats"]),
         .library(name: "WebImagePDF", targets: ["WebImagePDF"]),
         .library(name: "WebImageVideo", targets: ["WebImageVideo"]),
+        // For tests of programs that use the library.
+        .library(name: "WebImageTestSupport", targets: ["WebImageTestSupport"]),
         .executable(name: "webimage", targets: ["webimage"]),
         // The worker program that decodes isolated images.
         .executable(name: "webimage-decoder", targets: ["webimage-decoder"]),
@@ -281,6 +283,14 @@ let package = Package(
         // Link no library for these formats, so they are always built.
         module("WebImagePDF", on: "WebImageCodecs"),
         module("WebImageVideo", on: "WebImageCodecs"),
+        // The fakes that the library's tests and those of its users share.
+        .target(name: "WebImageFakes", dependencies: ["WebImageModel"], swiftSettings: swiftSettings),
+        .target(
+            name: "WebImageTestSupport",
+            dependencies: ["WebImage", "WebImageFakes"],
+            exclude: ["README.md"],
+            swiftSettings: swiftSettings
+        ),
         // The options of the programs as help texts, manual pages and completions of shells.
         .target(name: "CommandHelp", swiftSettings: swiftSettings),
         .executableTarget(
@@ -294,9 +304,9 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
-        testSupport("TestSupport", on: "WebImageModel", "CLinux", "CTestSupport"),
+        testSupport("TestSupport", on: "WebImageModel", "WebImageFakes", "CLinux", "CTestSupport"),
         // These are only for tests; TestSupport is also for the programs that tests run.
-        testSupport("ModelTestSupport", on: "WebImageModel", "TestSupport"),
+        testSupport("ModelTestSupport", on: "WebImageModel", "WebImageFakes", "TestSupport"),
         testSupport("HTTPTestSupport", on: "WebImageHTTP", "ModelTestSupport", "TestSupport"),
         testSupport("CacheTestSupport", on: "WebImageCache", "ModelTestSupport", "TestSupport"),
         testSupport("CodecsTestSupport", on: "WebImageCodecs"),
@@ -353,6 +363,13 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         snippets("DocumentationSnippets", in: "DocumentationTests", on: "WebImage"),
+        // Compiled as users compile their tests.
+        .testTarget(
+            name: "WebImageTestSupportTests",
+            dependencies: ["WebImageTestSupport"],
+            packageAccess: false,
+            swiftSettings: swiftSettings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -19,6 +19,8 @@ import Testing
             "WebImageLoading": Set(middle),
             "WebImage": ["WebImageLoading"],
             "WebImageGTK": ["WebImage"],
+            "WebImageFakes": ["WebImageModel"],
+            "WebImageTestSupport": ["WebImage", "WebImageFakes"],
             "WebImageFormats": Set(formats).union(["WebImageCodecs", "WebImageIsolation"]),
             "CommandHelp": [],
             "webimage": ["WebImage", "WebImageFormats"],

@@ -7,10 +7,13 @@ struct Snippet {
     let code: String
 }
 
-/// The files of the folders `Snippets`: those with views are compiled with the tests of views. Code between `//
+/// The files of the folders `Snippets`: those with views are compiled with the tests of views, and those of tests are run. Code between `//
 /// snippet: name` and `// end` is in one or more articles.
 enum Snippets {
-    static let folders = ["Tests/DocumentationTests/Snippets", "Tests/WebImageGTKTests/Snippets"]
+    static let folders = [
+        "Tests/DocumentationTests/Snippets", "Tests/WebImageGTKTests/Snippets",
+        "Tests/WebImageTestSupportTests/Examples",
+    ]
 
     static func files() throws -> [Document] {
         try folders.flatMap { try Project.files(below: $0, named: ".swift") }.map(Document.init)

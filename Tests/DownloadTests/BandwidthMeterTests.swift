@@ -81,7 +81,7 @@ import WebImage
         let transfer = harness.transport.transfers[0]
         transfer.respond(headers: ["Content-Length": "100000"])
         for _ in 0..<100 {
-            harness.delays.clock.advance(0.01)
+            harness.delays.advance(0.01)
             transfer.send(pattern(1000))
         }
         transfer.end()

@@ -83,13 +83,13 @@ import WebImage
         let transfers = harness.transport.transfers
         for transfer in transfers { transfer.respond(headers: ["Content-Length": "400000"]) }
         for _ in 0..<100 {
-            harness.delays.clock.advance(0.01)
+            harness.delays.advance(0.01)
             for transfer in transfers { transfer.send(pattern(4000)) }
         }
         let busy = try #require(downloader.estimatedBytesPerSecond)
         #expect(abs(busy - 800_000) < 20_000)
         for transfer in transfers { transfer.end() }
-        harness.delays.clock.advance(3600)
+        harness.delays.advance(3600)
         #expect(abs(try #require(downloader.estimatedBytesPerSecond) - busy) < 1000, "an hour without downloads")
     }
 
@@ -98,7 +98,7 @@ import WebImage
         let image = noise(800_000)
         func feed(_ transfer: FakeTransport.Transfer, from start: Int, to end: Int) {
             for offset in stride(from: start, to: end, by: 10_000) {
-                harness.delays.clock.advance(0.01)
+                harness.delays.advance(0.01)
                 transfer.send(Array(image[offset..<offset + 10_000]))
             }
         }
@@ -119,20 +119,20 @@ import WebImage
         let downloader = harness.downloader
         let token = downloader.start(testURL("/a"), Recorder())
         harness.transport.transfers[0].respond(headers: ["Content-Length": "500000"])
-        harness.delays.clock.advance(1)
+        harness.delays.advance(1)
         harness.transport.transfers[0].send(pattern(300_000))
         harness.fail(0)
         harness.delays.advance(1)
         harness.transport.transfers[1].respond(headers: ["Content-Length": "500000"])
-        harness.delays.clock.advance(1)
+        harness.delays.advance(1)
         harness.transport.transfers[1].send(pattern(300_000))
         token.cancel()
-        harness.delays.clock.advance(60)
+        harness.delays.advance(60)
         // The same amount in each of two seconds; the later one has slightly more weight.
         #expect(abs(try #require(downloader.estimatedBytesPerSecond) - 321_300) < 3000)
         downloader.start(testURL("/b"), Recorder())
         downloader.cancelAllDownloads()
-        harness.delays.clock.advance(60)
+        harness.delays.advance(60)
         #expect(abs(try #require(downloader.estimatedBytesPerSecond) - 321_300) < 3000)
     }
 }

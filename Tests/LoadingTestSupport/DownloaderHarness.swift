@@ -7,7 +7,7 @@ package import WebImageLoading
 /// A downloader in virtual time, over a transport that the test drives.
 package struct RetryHarness {
     package let transport = FakeTransport()
-    package let delays = ManualDelays()
+    package let delays = ManualClock()
     package let downloader: WebImageDownloader
 
     package init(
@@ -23,8 +23,8 @@ package struct RetryHarness {
             core: DownloaderCore(
                 config: config,
                 transport: transport,
-                clock: delays.clock.source,
-                delays: delays.source,
+                clock: delays.source,
+                delays: delays.delays,
                 accept: WebImageDownloader.sharedAccept,
                 random: { 0.5 }
             ),

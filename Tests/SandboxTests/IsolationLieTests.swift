@@ -167,7 +167,7 @@ struct IsolationLieTests {
         await #expect(processExitsWith: .success) {
             let isolation = IsolationHarness.isolation { ($0.maximumWorkerCount, $0.maximumDecodeCount) = (1, 1) }
             let clock = ManualClock()
-            let pool = WorkerPool(isolation, .sealed, clock: clock.source, delay: ManualDelays().source)
+            let pool = WorkerPool(isolation, .sealed, clock: clock.source, delay: ManualClock().delays)
             let tell: @Sendable (String) async -> Void = { name in
                 _ = await valueOnThread {
                     try? pool.perform(.decode(ImageDecodeOptions()), .data(IsolationHarness.picture(name)), seconds: 20)

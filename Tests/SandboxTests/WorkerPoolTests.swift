@@ -14,7 +14,7 @@ import WebImage
     .timeLimit(.minutes(10))
 )
 struct WorkerPoolTests {
-    private let delays = ManualDelays()
+    private let delays = ManualClock()
     /// Not shared with other tests, whose workers would be killed or counted.
     private let hazards = NamedHazards()
 
@@ -25,8 +25,8 @@ struct WorkerPoolTests {
                 change(&isolation)
             },
             .sealed,
-            clock: delays.clock.source,
-            delay: delays.source
+            clock: delays.source,
+            delay: delays.delays
         )
     }
 

@@ -7,14 +7,14 @@ import Testing
 
 /// The watchdog's decisions, in virtual time.
 @Suite(.tags(.addressSanitizer)) struct CurlWatchdogTests {
-    private let delays = ManualDelays()
+    private let delays = ManualClock()
     private let read = Lock<[Int32: UInt64]>([:])
     private let watchdog: CurlWatchdog
     private let sockets: [(near: Int32, far: Int32)]
 
     init() {
         let read = read
-        watchdog = CurlWatchdog(delays: delays.source) { socket in read.withLock { $0[socket] } }
+        watchdog = CurlWatchdog(delays: delays.delays) { socket in read.withLock { $0[socket] } }
         sockets = (0..<2).map { _ in
             var pair: [Int32] = [0, 0]
             socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair)

@@ -8,7 +8,7 @@ import Testing
 /// Queues in a process with a limited number of threads, or none.
 @Suite(.timeLimit(.minutes(2)))
 struct FallbackThreadsTests {
-    private let delays = ManualDelays()
+    private let delays = ManualClock()
     /// The number of additional threads.
     private let left = Monitor(0)
 
@@ -21,7 +21,7 @@ struct FallbackThreadsTests {
             }
             return isLeft && ThreadSource.system.start(body)
         }
-        return WorkThreads(source: source, fallback: FallbackThreads(source), delay: delays.source)
+        return WorkThreads(source: source, fallback: FallbackThreads(source), delay: delays.delays)
     }
 
     @Test func `With one thread for the whole process the jobs of all queues are done, in their order`() async {

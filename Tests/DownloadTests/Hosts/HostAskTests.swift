@@ -55,12 +55,12 @@ import WebImage
     func `Under a policy hosts are never delayed, and URLs at most for a download's time limit`() async throws {
         var config = WebImageDownloaderConfig()
         config.sourcePolicy = .untrusted
-        let (transport, delays) = (CheckingTransport(), ManualDelays())
+        let (transport, delays) = (CheckingTransport(), ManualClock())
         let core = DownloaderCore(
             config: config,
             transport: transport,
-            clock: delays.clock.source,
-            delays: delays.source
+            clock: delays.source,
+            delays: delays.delays
         )
         let downloader = WebImageDownloader(core: core, pipeline: .prompt)
         func url(_ path: String) throws -> URL { try #require(URL(string: "http://example.com\(path)")) }

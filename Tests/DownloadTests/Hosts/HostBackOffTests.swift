@@ -53,7 +53,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         harness.downloader.start(hostURL("/y", "other.test"), other)
         transfers[5].complete([1])
         #expect(other.data == Data([1]))
-        harness.delays.clock.advance(0.75)
+        harness.delays.advance(0.75)
         #expect(await harness.refusal(testURL("/x"))?.retryAfter == 0.25)
     }
 
@@ -133,7 +133,7 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
 
     @Test func `After ten minutes an unused host is forgotten`() {
         harness.failures(1)
-        harness.delays.clock.advance(601)
+        harness.delays.advance(601)
         harness.downloader.start(hostURL("/a", "other.test"), Recorder())
         transfers[1].complete([1])
         #expect(harness.downloader.core.state.withLock { $0.hosts.isEmpty })
@@ -179,9 +179,9 @@ func hostURL(_ path: String, _ host: String) -> URL { URL(string: "http://\(host
         harness.fail(3, .timedOut)
         await waiting.end()
         #expect(probe.code == .timedOut && waiting.code == .hostUnavailable && waiting.error?.retryAfter == 2)
-        harness.delays.clock.advance(1.5)
+        harness.delays.advance(1.5)
         #expect(await harness.refusal(testURL("/x"))?.retryAfter == 0.5)
-        harness.delays.clock.advance(0.5)
+        harness.delays.advance(0.5)
         harness.failures(1)
         #expect(await harness.refusal(testURL("/x"))?.retryAfter == 4)
     }

@@ -35,7 +35,7 @@ import WebImage
 
     @Test func `A request whose download was cancelled is not the probe`() throws {
         harness.failures(1)
-        harness.delays.clock.advance(1)
+        harness.delays.advance(1)
         let gate = Gate()
         defer { gate.open() }
         let token = harness.downloader.start(testURL("/slow"), Recorder(), context: context(gate))
@@ -52,7 +52,7 @@ import WebImage
 
     @Test func `A request with a pending modifier is the probe until it is cancelled`() throws {
         harness.failures(1)
-        harness.delays.clock.advance(1)
+        harness.delays.advance(1)
         let gate = Gate()
         defer { gate.open() }
         let token = harness.downloader.start(testURL("/slow"), Recorder(), context: context(gate))

@@ -115,7 +115,7 @@ import WebImage
                 log.withLock { $0.append("\(info.attempt) \(error.code.rawValue) \(seconds)") }
             }
         }
-        harness.delays.clock.advance(0.5)
+        harness.delays.advance(0.5)
         let token = harness.downloader.start(testURL("/patient"), recorder)
         #expect(harness.starts == 3 && harness.delays.asked == [0.5] && log.withLock { $0 } == ["1 2106 0.5"])
         harness.delays.advance(0.5)

@@ -14,7 +14,7 @@ import WebImage
     /// A downloader in virtual time that retries after 1, 2 and 4 seconds.
     private struct Harness {
         let transport = CheckingTransport()
-        let delays = ManualDelays()
+        let delays = ManualClock()
         let downloader: WebImageDownloader
         let recorder = Recorder()
 
@@ -28,8 +28,8 @@ import WebImage
                 core: DownloaderCore(
                     config: config,
                     transport: transport,
-                    clock: delays.clock.source,
-                    delays: delays.source,
+                    clock: delays.source,
+                    delays: delays.delays,
                     random: { 0.5 }
                 ),
                 pipeline: .prompt

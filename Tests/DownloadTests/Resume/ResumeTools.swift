@@ -93,7 +93,7 @@ extension PartialDownload {
 final class ResumeHarness {
     let files = PartialStoreHarness()
     let transport = FakeTransport()
-    let delays = ManualDelays()
+    let delays = ManualClock()
     let store: PartialDownloads
     let downloader: WebImageDownloader
 
@@ -109,8 +109,8 @@ final class ResumeHarness {
             core: DownloaderCore(
                 config: config,
                 transport: transport,
-                clock: delays.clock.source,
-                delays: delays.source,
+                clock: delays.source,
+                delays: delays.delays,
                 makePartials: { _, _, _ in usesStore ? store : nil },
                 random: { 0.5 }
             ),

@@ -126,14 +126,14 @@ import WebImage
 
     @Test func `The timer does not retain the downloader`() throws {
         weak var core: DownloaderCore?
-        let delays = ManualDelays()
+        let delays = ManualClock()
         do {
             let harness = ResumeHarness()
             let made = DownloaderCore(
                 config: WebImageDownloaderConfig(),
                 transport: harness.transport,
-                clock: delays.clock.source,
-                delays: delays.source,
+                clock: delays.source,
+                delays: delays.delays,
                 makePartials: { [store = harness.store] _, _, _ in store }
             )
             core = made

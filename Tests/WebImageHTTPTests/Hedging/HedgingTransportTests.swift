@@ -60,11 +60,11 @@ final class SinkLog: HTTPTransferSink {
 
 @Suite(.tags(.threadSanitizer)) struct HedgingTransportTests {
     private let inner = FakeTransport()
-    private let delays = ManualDelays()
+    private let delays = ManualClock()
     private let sink = SinkLog()
     private let hedging: HedgingTransport
 
-    init() { hedging = HedgingTransport(inner, delays: delays.source) }
+    init() { hedging = HedgingTransport(inner, delays: delays.delays) }
 
     private var transfers: [FakeTransport.Transfer] { inner.transfers }
 
@@ -246,7 +246,7 @@ final class SinkLog: HTTPTransferSink {
     }
 
     @Test func `A transport that responds at once needs no timer`() {
-        let hedging = HedgingTransport(PromptTransport(), delays: delays.source)
+        let hedging = HedgingTransport(PromptTransport(), delays: delays.delays)
         _ = hedging.start(request(), sink: sink)
         #expect(sink.words == ["200", "end 0"] && delays.asked.isEmpty)
     }

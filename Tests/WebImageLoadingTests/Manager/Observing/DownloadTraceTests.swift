@@ -18,7 +18,7 @@ import Testing
             manager = WebImageManager(
                 cache: FakeCache(),
                 loader: loader ?? ImageLoadersManager(loaders: [harness.downloader]),
-                pipeline: Pipeline(clock: harness.delays.clock.source)
+                pipeline: Pipeline(clock: harness.delays.source)
             )
         }
 

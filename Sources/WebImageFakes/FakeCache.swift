@@ -1,7 +1,7 @@
-import FoundationEssentials
+package import FoundationEssentials
 package import WebImageModel
 
-/// A cache of two dictionaries that counts its calls.
+/// A cache of two dictionaries, one of them in place of the disk, that counts its calls.
 package final class FakeCache: ImageCaching {
     package struct Content {
         package var memory: [String: Image] = [:]
@@ -20,7 +20,10 @@ package final class FakeCache: ImageCaching {
 
     private let content = Lock(Content())
 
-    package init() {}
+    /// The bytes on disk of images that are stored without data; nil to store those only in memory.
+    private let substitute: Data?
+
+    package init(substitute: Data? = Data("encoded".utf8)) { self.substitute = substitute }
 
     package func edit<Result>(_ body: (inout Content) -> Result) -> Result { content.withLock(body) }
 
@@ -59,9 +62,9 @@ package final class FakeCache: ImageCaching {
             content.stores.append((key, cacheType, request.image != nil, request.data != nil))
             content.requests.append(request)
             if cacheType.includesMemory, let image = request.image { content.memory[key] = image }
-            if cacheType.includesDisk {
+            if cacheType.includesDisk, let data = request.data ?? substitute {
                 content.disk[key] = CachedImageData(
-                    data: request.data ?? Data("encoded".utf8),
+                    data: data,
                     extendedData: request.extendedData ?? request.image?.extendedData,
                     validators: request.validators
                 )
