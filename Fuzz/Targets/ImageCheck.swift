@@ -108,8 +108,11 @@ struct ImageCheck {
     private static func check(_ properties: ImageProperties, _ limits: ImageLimits) throws(FuzzFinding) {
         let (width, height) = (properties.width, properties.height)
         try must(width > 0 && height > 0, "a side of the header is below 1")
-        try must(width <= limits.maximumSideLength && height <= limits.maximumSideLength, "a side is over the limit")
-        try must(width * height <= limits.maximumPixelCount, "pixels are over the limit")
+        // The limits apply to the preview of a raw file, or to its development, not to the header.
+        if properties.format != .raw {
+            try must(max(width, height) <= limits.maximumSideLength, "a side is over the limit")
+            try must(width * height <= limits.maximumPixelCount, "pixels are over the limit")
+        }
         try must((1...limits.maximumFrameCount).contains(properties.frameCount), "frames are over the limit")
         try must(properties.loopCount >= 0 && properties.pageCount >= 1, "loops or pages are below the minimum")
         let durations = properties.frameDurations

@@ -11,6 +11,9 @@ files of cameras, the source of the last: `apt-get source libimage-exiftool-perl
 | turned.dng | here: orientation 8, and a preview that is upright already |
 | linear.dng | here: all colours of each pixel, big endian, a JPEG preview |
 | bitmap.dng | here: a thumbnail of packed pixels only |
+| strips.dng | the same in strips of seven rows, from the last to the first |
+| grey.dng | here: a thumbnail of grey pixels, without the length of its strip |
+| float.dng | here: a mosaic of floats in deflated tiles, which Debian's LibRaw does not decode; no preview |
 | nikon.nef, sony.arw, canon.cr2, olympus.orf | here, in the layout of these cameras, previews by Pillow; the last cannot be developed |
 | fujifilm.raf, panasonic.rw2, canon350d.dng, d70.nef | by cameras; of ExifTool's tests, most images cut out |
 | eosm50.cr3 | the same, with a preview by Pillow |
@@ -22,6 +25,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +71,13 @@ class Blob:
         self.data = bytes(data)
 
 
+class Blobs:
+    """The same for several, from the last to the first; the values are their offsets."""
+
+    def __init__(self, data):
+        self.data = data
+
+
 class Directories:
     """Directories elsewhere in the file; the values are their offsets."""
 
@@ -101,6 +112,8 @@ class File:
         for index, (tag, kind, values) in enumerate(entries):
             if isinstance(values, Blob):
                 values = [self.append(values.data)]
+            elif isinstance(values, Blobs):
+                values = [self.append(data) for data in reversed(values.data)][::-1]
             elif isinstance(values, Directories):
                 values = [self.directory(directory) for directory in values.directories]
             count, data = self.pack(kind, values)
@@ -152,6 +165,40 @@ def bitmap(width, height, more=()):
         (254, 4, 1), (256, 4, width), (257, 4, height), (258, 3, [8, 8, 8]), (259, 3, 1), (262, 3, 2), (273, 4, Blob(pixels.tobytes())),
         (277, 3, 3), (278, 4, height), (279, 4, pixels.size), (284, 3, 1), *more,
     ]
+
+
+def bitmap_in_strips(width, height, more, rows=7):
+    entries = {tag: (tag, kind, values) for tag, kind, values in bitmap(width, height, more)}
+    pixels = entries[273][2].data
+    strips = [pixels[start:start + rows * width * 3] for start in range(0, len(pixels), rows * width * 3)]
+    entries |= {273: (273, 4, Blobs(strips)), 278: (278, 4, rows), 279: (279, 4, [len(strip) for strip in strips])}
+    return list(entries.values())
+
+
+def grey_bitmap(width, height, more):
+    entries = {tag: (tag, kind, values) for tag, kind, values in bitmap(width, height, more)}
+    del entries[279]
+    entries |= {258: (258, 3, 8), 262: (262, 3, 1), 273: (273, 4, Blob(grey(width, height).tobytes())), 277: (277, 3, 1)}
+    return list(entries.values())
+
+
+def grey(width, height):
+    return np.asarray(Image.fromarray(picture(WIDTH * 4, HEIGHT * 4)).convert("L").resize((width, height), Image.LANCZOS))
+
+
+def float_directory(samples, tile=32):
+    """Floats in deflated tiles: the bytes of a row by their significance, each as its difference to the one before."""
+    tiles = []
+    for y in range(0, HEIGHT, tile):
+        for x in range(0, WIDTH, tile):
+            rows = samples[y:y + tile, x:x + tile].astype(">f4").view(np.uint8).reshape(tile, tile, 4)
+            rows = rows.transpose(0, 2, 1).reshape(tile, tile * 4)
+            rows = np.concatenate([rows[:, :1], np.diff(rows.astype(int), axis=1).astype(np.uint8)], axis=1)
+            tiles.append(zlib.compress(rows.tobytes(), 9))
+    more = [
+        (317, 3, 3), (322, 4, tile), (323, 4, tile), (324, 4, Blobs(tiles)), (325, 4, [len(data) for data in tiles]), (339, 3, 3),
+    ]
+    return [entry for entry in raw_directory(samples, 32, compression=8, more=more) if entry[0] not in (273, 278, 279)]
 
 
 def camera(make, model, orientation=1):
@@ -213,6 +260,9 @@ def of_dng():
     packed = raw_directory(mosaic(12), 16, compression=7, more=levels(white) + [(273, 4, Blob(data)), (279, 4, len(data))])
     write("lossless.dng", File().write(packed + dng(white, 8)))
     write("bitmap.dng", File().write(bitmap(48, 32, [(330, 4, Directories(raw))]) + dng(white)))
+    write("strips.dng", File().write(bitmap_in_strips(48, 32, [(330, 4, Directories(raw))]) + dng(white)))
+    write("grey.dng", File().write(grey_bitmap(48, 32, [(330, 4, Directories(raw))]) + dng(white)))
+    write("float.dng", File().write(float_directory(mosaic(12) / 4095) + dng(1)))
 
 
 def of_cameras():
@@ -328,6 +378,8 @@ if __name__ == "__main__":
     draw_preview("panasonic.rw2", "JpgFromRaw")
     draw_preview("eosm50.cr3", "PreviewImage")
     (OUT / "bitmap.ppm").write_bytes(subprocess.run(["dcraw", "-e", "-c", str(OUT / "bitmap.dng")], check=True, capture_output=True).stdout)
+    (OUT / "strips.ppm").write_bytes((OUT / "bitmap.ppm").read_bytes())
+    write_anymap(OUT / "grey.pgm", grey(48, 32))
     for name in ("pidng.dng", "lossless.dng", "previews.dng", "linear.dng"):
         develop(name, "dcraw")
     # dcraw knows other levels of black and white for these.

@@ -1,6 +1,7 @@
+import CRAWShims
 import WebImageCodecs
 
-/// The raw data of a DNG: LibRaw may develop uninitialised memory in place of missing strips or tiles.
+/// The raw data of a DNG: LibRaw may develop uninitialised memory in place of missing strips or tiles, and allocates tiles as the file states them.
 enum DNGSensorData {
     /// The maximum number of strips or tiles.
     private static let mostParts = 1 << 16
@@ -8,6 +9,18 @@ enum DNGSensorData {
     private enum Tag {
         static let (width, height, rowsPerStrip) = (256, 257, 278)
         static let (tileWidth, tileHeight, tileOffsets, tileByteCounts) = (322, 323, 324, 325)
+    }
+
+    /// A tile may be as long as twice the image's side, or as this.
+    private static let longestTile = 4096
+    /// LibRaw counts the bytes of a tile of four floats for each pixel in 32 bits.
+    private static let mostTilePixels = 1 << 27
+
+    /// Returns whether tiles have a size at which they can be allocated; true for raw data in strips.
+    static func hasUsableTiles(_ info: webimage_raw_info) -> Bool {
+        let (width, height) = (Int(info.tile_width), Int(info.tile_height))
+        return width <= max(longestTile, 2 * Int(info.width)) && height <= max(longestTile, 2 * Int(info.height))
+            && width * height <= mostTilePixels
     }
 
     /// Returns whether all strips or tiles of raw data are in the file; true for other formats.

@@ -28,11 +28,14 @@ public struct RAWCoder: ImageCoder {
     public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .raw }
 
     /// Reads the properties of the sensor's image from the header: its size before the orientation is applied, the orientation, the bits of a sample.
+    /// The limits of pixels do not apply to it: by default a preview is decoded, to which they apply, as to a developed image.
     ///
-    /// - Throws: ``WebImage/WebImageError/Code/badImageData``, also for an unknown camera, ``WebImage/WebImageError/Code/limitExceeded``,
-    ///   ``WebImage/WebImageError/Code/outOfMemory``.
+    /// - Throws: ``WebImage/WebImageError/Code/badImageData``, also for an unknown camera, ``WebImage/WebImageError/Code/outOfMemory``,
+    ///   ``WebImage/WebImageError/Code/decodeTimedOut``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
-        try data.withBytes { (bytes) throws(WebImageError) in try RAWFile(bytes, limits: limits).properties }
+        try data.withBytes { (bytes) throws(WebImageError) in
+            try RAWFile(bytes, deadline: DecodeDeadline(limits)).properties
+        }
     }
 
     /// Decodes the embedded preview, or develops the raw data.
@@ -43,10 +46,14 @@ public struct RAWCoder: ImageCoder {
     ///   ``WebImage/WebImageError/Code/decodeTimedOut``.
     public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         let deadline = DecodeDeadline(options.limits)
+        let start = SuspendingClock.now
         return try data.withBytes { (bytes) throws(WebImageError) in
-            let file = try RAWFile(bytes, limits: options.limits)
+            let file = try RAWFile(bytes, deadline: deadline)
             switch options.rawDevelopment {
-            case .preview: return try RAWPreviewDecode(file, options).image()
+            case .preview:
+                let decode = try RAWPreviewDecode(file, options, since: start)
+                try deadline?.check()
+                return try decode.image()
             case .full: return try RAWDevelopment(file, options).image(deadline)
             }
         }
@@ -56,7 +63,7 @@ public struct RAWCoder: ImageCoder {
     /// Cost: reads the header.
     public func memoryNeed(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> DecodeMemoryNeed {
         try data.withBytes { (bytes) throws(WebImageError) in
-            let file = try RAWFile(bytes, limits: options.limits)
+            let file = try RAWFile(bytes, deadline: DecodeDeadline(options.limits))
             switch options.rawDevelopment {
             case .preview: return try RAWPreviewDecode(file, options).memoryNeed()
             case .full: return try RAWDevelopment(file, options).memoryNeed

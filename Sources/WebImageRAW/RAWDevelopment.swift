@@ -13,9 +13,13 @@ struct RAWDevelopment {
     static let tables = 4 << 20
     private static let tiles = 32 << 20
 
-    /// - Throws: ``WebImageError/Code/limitExceeded`` if it needs more memory than ``ImageLimits/maximumDecodedByteCount``.
+    /// - Throws: ``WebImageError/Code/limitExceeded`` for a size beyond the limits, or if it needs more memory than
+    ///   ``ImageLimits/maximumDecodedByteCount``; ``WebImageError/Code/badImageData``.
     init(_ file: RAWFile, _ options: ImageDecodeOptions) throws(WebImageError) {
         (self.file, self.options) = (file, options)
+        guard DNGSensorData.hasUsableTiles(file.info) else {
+            throw WebImageError(.badImageData, "the raw file is damaged: its tiles are larger than the image")
+        }
         let properties = file.properties
         plan = try DecodePlan.make(for: properties, options: options)
         isHalf =
@@ -31,13 +35,38 @@ struct RAWDevelopment {
         return isHalf ? ((width + 1) / 2, (height + 1) / 2) : (width, height)
     }
 
-    /// The sensor's data, of which a file without a mosaic may have floats of all colours; an image of four samples of 16 bits, and another one while
-    /// it is turned or stretched; and the result.
+    /// The most memory at a time: what unpacking takes, or the sensor's data with an image of four samples of 16 bits, and another one while it is
+    /// turned or stretched, and the result.
     private var developedByteCount: Int {
         let pixels = size.width * size.height
-        let sensorPixels = Int(clamping: file.info.sensor_pixels)
         let copies = sensorPixels < Int(file.info.width) * Int(file.info.height) ? 2 : 1
-        return sensorPixels * (file.info.is_mosaic ? 2 : 24) + pixels * 8 * copies + pixels * (isWide ? 6 : 3)
+        let developing = sensorByteCount + pixels * 8 * copies + pixels * (isWide ? 6 : 3)
+        return max(unpackingByteCount, developing)
+    }
+
+    private var sensorPixels: Int { Int(file.info.raw_width) * Int(file.info.raw_height) }
+
+    /// LibRaw's copy of the sensor's data: a sample of 16 bits for each pixel, or four if it has several colours; floats become such samples.
+    private var sensorByteCount: Int {
+        let info = file.info
+        if info.is_float { return sensorPixels * 2 * Int(info.samples) }
+        return sensorPixels * (info.colors == 1 ? 2 + Self.planes(of: file.bytes) : 8)
+    }
+
+    /// LibRaw decodes CR3 to planes of 16 bits, which it interleaves.
+    private static func planes(of bytes: UnsafeRawBufferPointer) -> Int {
+        bytes.dropFirst(4).starts(with: "ftypcrx ".utf8) ? 4 : 0
+    }
+
+    /// Floats are unpacked to whole tiles, from one compressed tile and one more, and then copied as whole numbers.
+    private var unpackingByteCount: Int {
+        let info = file.info
+        guard info.is_float else { return sensorByteCount }
+        func whole(_ length: Int, _ tile: Int) -> Int { tile > 0 ? (length + tile - 1) / tile * tile : length }
+        let (width, height) = (max(Int(info.tile_width), 1), Int(info.tile_height))
+        let padded = whole(Int(info.raw_width), Int(info.tile_width)) * whole(Int(info.raw_height), height)
+        let tile = width * (height + 1)
+        return (padded + tile) * 4 * Int(info.samples) + max(file.bytes.count, sensorByteCount)
     }
 
     var memoryNeed: DecodeMemoryNeed {

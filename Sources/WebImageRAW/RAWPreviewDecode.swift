@@ -7,11 +7,22 @@ struct RAWPreviewDecode {
     private let options: ImageDecodeOptions
     private let preview: RAWPreview
     private let largest: RAWPreview
+    /// The bytes of the previews that are not used as they are in the file.
+    private let copiedByteCount: Int
 
-    init(_ file: RAWFile, _ options: ImageDecodeOptions) throws(WebImageError) {
+    /// - Parameter start: the time from which the decode's time limit counts.
+    init(
+        _ file: RAWFile,
+        _ options: ImageDecodeOptions,
+        since start: SuspendingClock.Instant = .now
+    ) throws(WebImageError) {
+        var options = options
+        if let seconds = options.limits.maximumDecodeDuration {
+            options.limits.maximumDecodeDuration = max(seconds - (SuspendingClock.now - start) / .seconds(1), 0)
+        }
         (self.file, self.options) = (file, options)
         let previews = try RAWPreviews(file, limits: options.limits)
-        largest = previews.largest
+        (largest, copiedByteCount) = (previews.largest, previews.copiedByteCount)
         var unlimited = options
         unlimited.scaleDownLimitBytes = 0
         let plan = try DecodePlan.make(for: Self.properties(of: largest, in: file), options: unlimited)
@@ -19,7 +30,11 @@ struct RAWPreviewDecode {
     }
 
     func image() throws(WebImageError) -> Image {
-        let image = try preview.isJPEG ? decodedJPEG() : decodedPixels()
+        let image =
+            switch preview.layout {
+            case .jpeg: try decodedJPEG()
+            case .packed(let colors): try decodedPixels(colors)
+            }
         var metadata = image.metadata
         (metadata.sourceWidth, metadata.sourceHeight) = (largest.width, largest.height)
         // A whole small preview is a thumbnail of the largest one.
@@ -28,9 +43,12 @@ struct RAWPreviewDecode {
     }
 
     func memoryNeed() throws(WebImageError) -> DecodeMemoryNeed {
-        var need = try preview.isJPEG ? needOfJPEG() : needOfPixels()
-        // LibRaw copies the preview that it reads.
-        need.workingByteCount += Int(file.info.preview_bytes) + RAWDevelopment.tables
+        var need =
+            switch preview.layout {
+            case .jpeg: try needOfJPEG()
+            case .packed(let colors): try needOfPixels(colors)
+            }
+        need.workingByteCount += copiedByteCount + RAWDevelopment.tables
         return need
     }
 
@@ -62,22 +80,22 @@ struct RAWPreviewDecode {
 
     // MARK: Packed pixels
 
-    private func decodedPixels() throws(WebImageError) -> Image {
+    private func decodedPixels(_ colors: Int) throws(WebImageError) -> Image {
         let properties = Self.properties(of: preview, in: file)
         let plan = try DecodePlan.make(for: properties, options: options)
         return try preview.data.withBytes { (bytes) throws(WebImageError) in
             guard let base = bytes.baseAddress else { throw WebImageError(.badImageData, "the preview is empty") }
-            let rows = RAWRows(base, width: preview.width, height: preview.height, colors: 3, isWide: false)
+            let rows = RAWRows(base, width: preview.width, height: preview.height, colors: colors, isWide: false)
             return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)
         }
     }
 
-    private func needOfPixels() throws(WebImageError) -> DecodeMemoryNeed {
+    private func needOfPixels(_ colors: Int) throws(WebImageError) -> DecodeMemoryNeed {
         let plan = try DecodePlan.make(for: Self.properties(of: preview, in: file), options: options)
         let assembly = AssemblyNeed(
             width: preview.width,
             height: preview.height,
-            layout: .rgb8,
+            layout: colors == 1 ? .gray8 : .rgb8,
             hasTransform: false,
             hasAlpha: false,
             plan: plan,

@@ -1,15 +1,20 @@
-import CRAWShims
 import FoundationEssentials
 import WebImageCodecs
 
 /// A preview that is embedded in a raw file.
 struct RAWPreview {
+    enum Layout: Equatable {
+        case jpeg
+        /// Packed samples of 8 bits: grey, or RGB.
+        case packed(colors: Int)
+    }
+
     var width: Int
     var height: Int
-    /// Bytes of the file or of LibRaw, which stay valid as long as the file.
+    /// Bytes of the file, which stay valid as long as it does, or a copy.
     var data: Data
-    /// Packed RGB otherwise.
-    var isJPEG = true
+    var isCopy = false
+    var layout = Layout.jpeg
 
     var pixelCount: Int { width * height }
 
@@ -19,63 +24,83 @@ struct RAWPreview {
     }
 }
 
-/// The previews of a raw file. LibRaw 0.20 reads only the largest one, so the JPEG files among them are also searched here.
+/// The previews of a raw file. They are not read with LibRaw: 0.20 reads only the largest one, and may write beyond its buffer.
 struct RAWPreviews {
     let largest: RAWPreview
+    /// The bytes of all previews that are not used as they are in the file.
+    let copiedByteCount: Int
     /// All previews of the same shape, the smallest first.
     private let usable: [RAWPreview]
 
     /// The maximum number of embedded files that are looked at.
     private static let most = 16
 
-    /// - Throws: ``WebImageError/Code/previewNotFound``.
+    /// Finds the previews within the limits.
+    ///
+    /// - Throws: ``WebImageError/Code/previewNotFound``, or ``WebImageError/Code/limitExceeded`` if all previews are beyond the limits.
     init(_ file: RAWFile, limits: ImageLimits) throws(WebImageError) {
-        var previews = RAWPreviewFinder.parts(of: file.bytes).prefix(Self.most)
-            .compactMap { Self.jpeg($0, limits) }
-        // LibRaw's preview is read only if the search did not find it: reading it copies its bytes.
-        let isKnown = previews.contains { $0.data.count == Int(file.info.preview_bytes) }
-        if !isKnown, let pixels = file.largestPreview(), let preview = Self.preview(pixels, limits) {
-            previews.append(preview)
+        let parts = RAWPreviewFinder.parts(of: file.bytes).prefix(Self.most)
+        var found = parts.filter { $0.starts(with: Self.jpegStart) }.map { (data: Data(unowned: $0), isCopy: false) }
+        // LibRaw's preview only if the search did not find it.
+        if let stated = file.statedPreview, !found.contains(where: { $0.data.count == stated.count }) {
+            if let file = Self.jpegFile(stated) { found.append(file) }
+        }
+        var previews: [RAWPreview] = []
+        var refusal: WebImageError?
+        for (data, isCopy) in found {
+            do throws(WebImageError) {
+                let properties = try JPEGCoder().properties(of: data, limits: limits)
+                previews.append(
+                    RAWPreview(width: properties.width, height: properties.height, data: data, isCopy: isCopy)
+                )
+            } catch {
+                // Other errors are of other files, such as the lossless JPEG of raw data.
+                if error.code == .limitExceeded { refusal = error }
+            }
+        }
+        for preview in RAWPackedPreviews.previews(of: file.bytes) {
+            do throws(WebImageError) {
+                try limits.check(width: preview.width, height: preview.height)
+                previews.append(preview)
+            } catch { refusal = error }
         }
         guard let largest = previews.max(by: { $0.pixelCount < $1.pixelCount }) else {
-            throw WebImageError(
-                .previewNotFound,
-                "the raw file has no preview; only full development (rawDevelopment) decodes it"
-            )
+            throw refusal ?? Self.notFound
         }
         self.largest = largest
+        copiedByteCount = previews.reduce(0) { $0 + ($1.isCopy ? $1.data.count : 0) }
         usable = previews.filter { $0.hasShape(of: largest) }.sorted { $0.pixelCount < $1.pixelCount }
     }
+
+    private static let notFound = WebImageError(
+        .previewNotFound,
+        "the raw file has no preview; only full development (rawDevelopment) decodes it"
+    )
 
     /// Returns the smallest preview that is at least as large as a size, or the largest.
     func covering(width: Int, height: Int) -> RAWPreview {
         usable.first { $0.width >= width && $0.height >= height } ?? largest
     }
 
-    private static func preview(_ pixels: webimage_raw_pixels, _ limits: ImageLimits) -> RAWPreview? {
-        guard let bytes = pixels.bytes, pixels.count > 0 else { return nil }
-        let data = Data(
-            bytesNoCopy: UnsafeMutableRawPointer(mutating: bytes),
-            count: pixels.count,
-            deallocator: .none
-        )
-        if pixels.is_jpeg { return jpeg(data, limits) }
-        let (width, height) = (Int(pixels.width), Int(pixels.height))
-        guard (try? limits.check(width: width, height: height)) != nil else { return nil }
-        return RAWPreview(width: width, height: height, data: data, isJPEG: false)
-    }
+    private static let jpegStart: [UInt8] = [0xFF, 0xD8, 0xFF]
 
-    /// Returns a JPEG file that can be decoded; nil for others, such as the lossless JPEG of raw data.
-    private static func jpeg(_ data: Data, _ limits: ImageLimits) -> RAWPreview? {
-        guard let properties = try? JPEGCoder().properties(of: data, limits: limits) else { return nil }
-        return RAWPreview(width: properties.width, height: properties.height, data: data)
+    /// Returns a JPEG file; nil for other data. Some cameras change its first bytes, which LibRaw restores.
+    private static func jpegFile(_ bytes: UnsafeRawBufferPointer) -> (data: Data, isCopy: Bool)? {
+        guard bytes.count > jpegStart.count, bytes[2] == jpegStart[2] else { return nil }
+        if bytes.starts(with: jpegStart) { return (Data(unowned: bytes), false) }
+        var copy = Data(bytes)
+        copy.replaceSubrange(0..<jpegStart.count, with: jpegStart)
+        return (copy, true)
     }
+}
 
-    private static func jpeg(_ bytes: UnsafeRawBufferPointer, _ limits: ImageLimits) -> RAWPreview? {
-        guard bytes.starts(with: [0xFF, 0xD8, 0xFF]), let base = bytes.baseAddress else { return nil }
-        return jpeg(
-            Data(bytesNoCopy: UnsafeMutableRawPointer(mutating: base), count: bytes.count, deallocator: .none),
-            limits
-        )
+extension Data {
+    /// Creates data of memory that stays valid longer.
+    init(unowned bytes: UnsafeRawBufferPointer) {
+        guard let base = bytes.baseAddress else {
+            self.init()
+            return
+        }
+        self.init(bytesNoCopy: UnsafeMutableRawPointer(mutating: base), count: bytes.count, deallocator: .none)
     }
 }

@@ -240,7 +240,6 @@ FUNCTION(LAZY_RAW, libraw_set_dataerror_handler)
 FUNCTION(LAZY_RAW, libraw_set_progress_handler)
 FUNCTION(LAZY_RAW, libraw_strerror)
 FUNCTION(LAZY_RAW, libraw_unpack)
-FUNCTION(LAZY_RAW, libraw_unpack_thumb)
 #endif
 
 #ifdef LAZY_RSVG

@@ -1,5 +1,6 @@
 #include "CRAWShims.h"
 
+#include <climits>
 #include <cstring>
 #include <dlfcn.h>
 #include <libraw/libraw.h>
@@ -21,16 +22,42 @@ namespace {
 /// No handlers for memory and for damaged data: LibRaw 0.20's print.
 const unsigned int silent = 1 | 1 << 1;
 
-/// LibRaw uses OpenMP, whose threads a sandbox forbids, and which do not count against the decode threads. The number is the calling thread's own.
-/// Not called before a function of LibRaw: it may be loaded by its first call.
-void use_one_thread() {
-    static void (*const set_threads)(int) = [] {
-        // Only if LibRaw has loaded it.
-        void *library = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
-        return reinterpret_cast<void (*)(int)>(library != nullptr ? dlsym(library, "omp_set_num_threads") : nullptr);
-    }();
-    if (set_threads != nullptr) set_threads(1);
-}
+/// LibRaw uses OpenMP, whose threads a sandbox forbids, and which do not count against the decode threads. Loops of the calling thread have one
+/// thread until this is destroyed; then their number is again what the program has set.
+class OneThread {
+public:
+    OneThread() {
+        // LibRaw may be loaded by its first call, and loads OpenMP.
+        libraw_strerror(LIBRAW_SUCCESS);
+        if (functions().get == nullptr || functions().set == nullptr) return;
+        former = functions().get();
+        functions().set(1);
+    }
+    ~OneThread() {
+        if (former != 0) functions().set(former);
+    }
+    OneThread(const OneThread &) = delete;
+    OneThread &operator=(const OneThread &) = delete;
+
+private:
+    struct Functions {
+        int (*get)(void);
+        void (*set)(int);
+    };
+
+    /// Null if LibRaw does not use OpenMP.
+    static const Functions &functions() {
+        static const Functions functions = [] {
+            void *library = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+            if (library == nullptr) return Functions{nullptr, nullptr};
+            return Functions{reinterpret_cast<int (*)(void)>(dlsym(library, "omp_get_max_threads")),
+                             reinterpret_cast<void (*)(int)>(dlsym(library, "omp_set_num_threads"))};
+        }();
+        return functions;
+    }
+
+    int former = 0;
+};
 
 /// The type of the offset differs between versions.
 template <typename Offset>
@@ -61,6 +88,7 @@ webimage_raw_status status_of(int error) {
 /// Calls LibRaw and converts its exceptions to a status, except those that it throws in parallel loops, which end the process.
 template <typename Body>
 webimage_raw_status guarded(const char **message, Body body) {
+    OneThread one_thread;
     try {
         int error = body();
         *message = libraw_strerror(error);
@@ -87,7 +115,6 @@ int reopen(webimage_raw *raw) {
     raw->is_damaged = false;
     raw->data = libraw_init(silent);
     if (raw->data == nullptr) return LIBRAW_UNSUFFICIENT_MEMORY;
-    use_one_thread();
     libraw_set_dataerror_handler(raw->data, note_damage, raw);
     libraw_set_progress_handler(raw->data, check_time, raw);
     // The caller applies the orientation.
@@ -107,36 +134,51 @@ uint32_t bits_of(unsigned maximum) {
     return bits;
 }
 
+/// What LibRaw has read from the header and does not return by its functions.
+const libraw_internal_data_t &internal_data(const webimage_raw *raw) {
+    return *static_cast<LibRaw *>(raw->data->parent_class)->get_internal_data_pointer();
+}
+
+bool is_float(const webimage_raw *raw) {
+    return raw->data->idata.dng_version != 0 && internal_data(raw).unpacker_data.tiff_sampleformat == 3;
+}
+
+/// Indicates whether LibRaw reads floats of this layout. 0.20 reads others beyond its buffers, or as whole numbers.
+bool can_read_floats(const webimage_raw *raw) {
+    const unpacker_data_t &data = internal_data(raw).unpacker_data;
+    if (data.tiff_bps != 16 && data.tiff_bps != 24 && data.tiff_bps != 32) return false;
+#if LIBRAW_COMPILE_CHECK_VERSION_NOTLESS(0, 21)
+    return true;
+#else
+    return data.tiff_compress == 8 && data.tile_width < INT_MAX && data.tile_length < INT_MAX;
+#endif
+}
+
 int read_info(webimage_raw *raw, webimage_raw_info *info) {
     int error = reopen(raw);
     if (error != LIBRAW_SUCCESS) return error;
     const libraw_image_sizes_t &sizes = raw->data->sizes;
     info->orientation = exif_orientation(sizes.flip);
-    info->sensor_pixels = uint64_t(sizes.raw_width) * sizes.raw_height;
+    info->raw_width = sizes.raw_width;
+    info->raw_height = sizes.raw_height;
+    const unpacker_data_t &data = internal_data(raw).unpacker_data;
     info->is_mosaic = raw->data->idata.filters != 0;
+    info->colors = info->is_mosaic ? 1 : uint32_t(raw->data->idata.colors);
+    info->is_float = is_float(raw);
+    info->samples = data.tiff_samples;
+    info->tile_width = data.tile_width < INT_MAX ? data.tile_width : 0;
+    info->tile_height = data.tile_length < INT_MAX ? data.tile_length : 0;
     info->bits = bits_of(raw->data->color.maximum);
     // LibRaw learns the depth of CR3 only when it decodes; until then it is that of the thumbnail.
     bool is_cr3 = raw->count > 12 && memcmp(static_cast<const char *>(raw->bytes) + 4, "ftypcrx ", 8) == 0;
     if (is_cr3 && info->bits < 14) info->bits = 14;
-    info->preview_width = raw->data->thumbnail.twidth;
-    info->preview_height = raw->data->thumbnail.theight;
+    INT64 offset = internal_data(raw).internal_data.toffset;
+    info->preview_offset = offset > 0 ? uint64_t(offset) : 0;
     info->preview_bytes = raw->data->thumbnail.tlength;
     error = libraw_adjust_sizes_info_only(raw->data);
     info->width = sizes.iwidth;
     info->height = sizes.iheight;
     return error;
-}
-
-int read_preview(webimage_raw *raw, webimage_raw_pixels *pixels) {
-    int error = libraw_unpack_thumb(raw->data);
-    if (error != LIBRAW_SUCCESS) return error;
-    const libraw_thumbnail_t &preview = raw->data->thumbnail;
-    *pixels = {preview.thumb, preview.tlength, preview.tformat == LIBRAW_THUMBNAIL_JPEG, preview.twidth,
-               preview.theight, 3, 8};
-    // The numbers come from the file.
-    bool is_complete = preview.thumb != nullptr && preview.tformat == LIBRAW_THUMBNAIL_BITMAP && preview.tcolors == 3 &&
-                       uint64_t(preview.twidth) * preview.theight * 3 <= preview.tlength;
-    return pixels->is_jpeg || is_complete ? LIBRAW_SUCCESS : LIBRAW_UNSUPPORTED_THUMBNAIL;
 }
 
 void set_memory_limit(libraw_data_t *data, size_t bytes) {
@@ -160,6 +202,7 @@ int develop(webimage_raw *raw, bool is_half, uint32_t bits, size_t memory_limit,
     // The curve of sRGB; LibRaw's default is that of Rec. 709.
     params.gamm[0] = 1 / 2.4;
     params.gamm[1] = 12.92;
+    if (is_float(raw) && !can_read_floats(raw)) return LIBRAW_FILE_UNSUPPORTED;
     set_memory_limit(raw->data, memory_limit);
     error = libraw_unpack(raw->data);
     if (error != LIBRAW_SUCCESS) return error;
@@ -172,7 +215,7 @@ int develop(webimage_raw *raw, bool is_half, uint32_t bits, size_t memory_limit,
     libraw_close(raw->data);
     raw->data = nullptr;
     const libraw_processed_image_t &image = *raw->developed;
-    *pixels = {image.data, image.data_size, false, image.width, image.height, image.colors, image.bits};
+    *pixels = {image.data, image.data_size, image.width, image.height, image.colors, image.bits};
     bool is_complete = (image.colors == 1 || image.colors == 3) && image.bits == bits &&
                        uint64_t(image.width) * image.height * image.colors * (bits / 8) <= image.data_size;
     return is_complete ? LIBRAW_SUCCESS : LIBRAW_DATA_ERROR;
@@ -181,10 +224,11 @@ int develop(webimage_raw *raw, bool is_half, uint32_t bits, size_t memory_limit,
 }  // namespace
 
 webimage_raw *webimage_raw_open(
-    const void *bytes, size_t count, webimage_raw_info *info, webimage_raw_status *status, const char **message) {
+    const void *bytes, size_t count, uint64_t deadline, webimage_raw_info *info, webimage_raw_status *status,
+    const char **message) {
     *message = "out of memory";
     *status = webimage_raw_no_memory;
-    webimage_raw *raw = new (std::nothrow) webimage_raw{nullptr, bytes, count, 0, false, nullptr};
+    webimage_raw *raw = new (std::nothrow) webimage_raw{nullptr, bytes, count, deadline, false, nullptr};
     if (raw == nullptr) return nullptr;
     *status = guarded(message, [&] { return read_info(raw, info); });
     if (*status == webimage_raw_ok) return raw;
@@ -195,10 +239,6 @@ webimage_raw *webimage_raw_open(
 void webimage_raw_close(webimage_raw *raw) {
     release(raw);
     delete raw;
-}
-
-webimage_raw_status webimage_raw_read_preview(webimage_raw *raw, webimage_raw_pixels *pixels, const char **message) {
-    return guarded(message, [&] { return read_preview(raw, pixels); });
 }
 
 webimage_raw_status webimage_raw_develop(

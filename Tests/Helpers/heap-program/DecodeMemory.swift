@@ -18,6 +18,7 @@ import WebImageFormats
 ///     decode-memory FILE…      these files
 ///     decode-memory made       images that it makes itself, in all formats that can be written
 ///     decode-memory playing    animations that it makes itself, frame by frame in order
+///     decode-memory developing   raw files that it makes itself, developed
 ///     decode-memory transforming   images that it makes itself, in all pixel formats and two orientations, by all transformers
 enum DecodeMemory {
     private static let coder = ImageCodersManager.shared
@@ -36,6 +37,7 @@ enum DecodeMemory {
         case ["made"]: try measureMadeImages()
         case ["transforming"]: try measureTransformers()
         case ["playing"]: try measureAnimations()
+        case ["developing"]: for (name, data) in RawFile.all { measure(name, data, developed) }
         default:
             for path in arguments {
                 guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else { continue }
@@ -67,7 +69,20 @@ enum DecodeMemory {
         ("half", { $0.scaleDownLimitBytes = 1 << 20 }),
     ]
 
-    private static func measure(_ name: String, _ data: Data) {
+    private static let developed: [(name: String, change: @Sendable (inout ImageDecodeOptions) -> Void)] = [
+        ("full", { $0.rawDevelopment = .full }),
+        ("hdr", { ($0.rawDevelopment, $0.decodeToHDR) = (.full, true) }),
+        (
+            "thumbnail",
+            { ($0.rawDevelopment, $0.thumbnailPixelSize) = (.full, ImageSize(width: 100, height: 100)) }
+        ),
+    ]
+
+    private static func measure(
+        _ name: String,
+        _ data: Data,
+        _ ways: [(name: String, change: @Sendable (inout ImageDecodeOptions) -> Void)] = ways
+    ) {
         for way in ways {
             var options = ImageDecodeOptions()
             way.change(&options)

@@ -75,6 +75,21 @@ import WebImage
         }
     }
 
+    #if WEBIMAGE_RAW
+        @Test(.timeLimit(.minutes(10)))
+        func `The development of raw data takes no more than its estimate, nor much less`() throws {
+            // A mosaic, grey, and all colours of each pixel.
+            let rows = try Self.rows(["developing"])
+            #expect(rows.count == 9)
+            // LibRaw's tables and its buffers for a part of the image, which only some sensors need.
+            let buffers = 36 << 20
+            for row in rows {
+                #expect(row.taken <= row.need, "\(row)")
+                #expect(row.need <= 2 * row.taken + buffers, "\(row)")
+            }
+        }
+    #endif
+
     @Test(.timeLimit(.minutes(10)))
     func `A running animation takes no more than its estimate, including its decoder's memory`() throws {
         let rows = try Self.rows(["playing"])

@@ -31,22 +31,43 @@ struct RAWIsolationTests {
     private static func complaint(about data: Data, _ coder: IsolatedImageCoder) -> String? {
         var options = ImageDecodeOptions()
         options.limits.maximumPixelCount = 1 << 16
-        let properties = try? coder.properties(of: data, limits: options.limits)
         var small = options
         small.thumbnailPixelSize = ImageSize(width: 7, height: 7)
-        if let image = try? coder.decode(data, options: small), max(image.pixelWidth, image.pixelHeight) > 7 {
-            return "a thumbnail is too big"
-        }
-        options.rawDevelopment = .full
-        guard let image = try? coder.decode(data, options: options) else { return nil }
+        let properties: ImageProperties?
+        let image: Image?
+        do throws(WebImageError) {
+            properties = try unlessDamaged { () throws(WebImageError) in
+                try coder.properties(of: data, limits: options.limits)
+            }
+            let thumbnail = try unlessDamaged { () throws(WebImageError) in try coder.decode(data, options: small) }
+            if let thumbnail, max(thumbnail.pixelWidth, thumbnail.pixelHeight) > 7 { return "a thumbnail is too big" }
+            options.rawDevelopment = .full
+            image = try unlessDamaged { () throws(WebImageError) in try coder.decode(data, options: options) }
+        } catch { return "\(error)" }
+        guard let image else { return nil }
         guard let properties else { return "pixels without a header" }
         let (width, height) = properties.uprightSize
         let isAsStated = (image.pixelWidth, image.pixelHeight) == (width, height)
         return isAsStated ? nil : "\(image.pixelWidth)x\(image.pixelHeight) pixels for \(width)x\(height)"
     }
 
+    /// Returns nil for the errors of damaged files, to which the end of a worker does not belong.
+    private static func unlessDamaged<Value>(
+        _ body: () throws(WebImageError) -> Value
+    ) throws(WebImageError) -> Value? {
+        do throws(WebImageError) {
+            return try body()
+        } catch {
+            let codes: [WebImageError.Code] = [
+                .badImageData, .limitExceeded, .unsupportedFormat, .previewNotFound, .outOfMemory,
+            ]
+            guard codes.contains(error.code) else { throw error }
+            return nil
+        }
+    }
+
     @Test(arguments: files)
-    func `Damaged files are decoded or are errors, and no worker hangs`(file: String) async throws {
+    func `Damaged files are decoded or are errors, and no worker hangs or ends`(file: String) async throws {
         let data = try Fixtures.data("RAW/\(file)")
         let coder = Self.coder(seconds: 10)
         let complaints = await valueOnThread {
