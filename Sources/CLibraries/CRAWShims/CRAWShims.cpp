@@ -154,6 +154,16 @@ bool can_read_floats(const webimage_raw *raw) {
 #endif
 }
 
+/// Indicates whether the slices of a CR2 have a width, and end within the eight more rows that LibRaw allocates. LibRaw 0.20 divides by it.
+bool has_usable_slices(const webimage_raw *raw) {
+    const ushort *slice = internal_data(raw).unpacker_data.cr2_slice;
+    if (slice[0] == 0) return true;
+    const libraw_image_sizes_t &sizes = raw->data->sizes;
+    uint64_t end = uint64_t(slice[0]) * slice[1] + slice[2];
+    return slice[1] != 0 && slice[2] != 0 && end <= uint64_t(sizes.raw_width) * 8 &&
+           uint64_t(slice[1]) * sizes.raw_height <= INT_MAX;
+}
+
 int read_info(webimage_raw *raw, webimage_raw_info *info) {
     int error = reopen(raw);
     if (error != LIBRAW_SUCCESS) return error;
@@ -203,6 +213,7 @@ int develop(webimage_raw *raw, bool is_half, uint32_t bits, size_t memory_limit,
     params.gamm[0] = 1 / 2.4;
     params.gamm[1] = 12.92;
     if (is_float(raw) && !can_read_floats(raw)) return LIBRAW_FILE_UNSUPPORTED;
+    if (!has_usable_slices(raw)) return LIBRAW_DATA_ERROR;
     set_memory_limit(raw->data, memory_limit);
     error = libraw_unpack(raw->data);
     if (error != LIBRAW_SUCCESS) return error;

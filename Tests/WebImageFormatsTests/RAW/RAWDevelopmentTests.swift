@@ -25,6 +25,21 @@ import WebImageRAW
         #expect(side < 0 || error?.message.contains("tiles") == true, "\(error as Any)")
     }
 
+    /// LibRaw 0.20 divides by the width of a slice, and does not check where slices end.
+    @Test(arguments: [[1, 0, 96], [1, 96, 0], [0xFFFF, 96, 96], [1, 0xFFFF, 96]])
+    func `Slices of a CR2 without width or beyond the image are an error`(slices: [Int]) throws {
+        var data = try Fixtures.data("RAW/canon.cr2")
+        let entry: [UInt8] = [0x40, 0xC6, 3, 0, 3, 0, 0, 0]
+        let index = try #require(data.indices.first { data[$0...].starts(with: entry) })
+        let offset = Int(data[index + 8]) | Int(data[index + 9]) << 8
+        data.replaceSubrange(
+            offset..<offset + 6,
+            with: slices.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }
+        )
+        let error = #expect(throws: WebImageError.self) { try Self.coder.decode(data, options: Self.options) }
+        #expect(error?.code == .badImageData, "\(error as Any)")
+    }
+
     @Test func `A linear DNG of 48 megapixels fits into the default limits`() throws {
         var data = try Fixtures.data("RAW/linear.dng")
         // 96 by 64, in big-endian values.
