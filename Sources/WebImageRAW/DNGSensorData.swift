@@ -19,8 +19,8 @@ enum DNGSensorData {
     /// Returns whether tiles have a size at which they can be allocated; true for raw data in strips.
     static func hasUsableTiles(_ info: webimage_raw_info) -> Bool {
         let (width, height) = (Int(info.tile_width), Int(info.tile_height))
-        return width <= max(longestTile, 2 * Int(info.width)) && height <= max(longestTile, 2 * Int(info.height))
-            && width * height <= mostTilePixels
+        let (widest, highest) = (max(longestTile, 2 * Int(info.raw_width)), max(longestTile, 2 * Int(info.raw_height)))
+        return width <= widest && height <= highest && width * height <= mostTilePixels
     }
 
     /// Returns whether all strips or tiles of raw data are in the file; true for other formats.

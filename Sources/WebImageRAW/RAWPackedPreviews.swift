@@ -31,14 +31,10 @@ enum RAWPackedPreviews {
         guard rowsPerStrip > 0,
             let strips = strips(of: height, rowsPerStrip, bytesPerRow: width * colors, in: directory, of: tiff)
         else { return nil }
-        var preview = RAWPreview(width: width, height: height, data: Data(), layout: .packed(colors: colors))
-        if let whole = adjacent(strips) {
-            preview.data = Data(unowned: whole)
-        } else {
-            preview.isCopy = true
-            for strip in strips { preview.data.append(contentsOf: strip) }
+        guard let whole = adjacent(strips) else {
+            return RAWPreview(width: width, height: height, layout: .packed(colors: colors), strips: strips)
         }
-        return preview
+        return RAWPreview(width: width, height: height, data: Data(unowned: whole), layout: .packed(colors: colors))
     }
 
     /// Returns 1 for grey, 3 for RGB, nil for others. Grey must be marked as a preview: raw data can look like it.

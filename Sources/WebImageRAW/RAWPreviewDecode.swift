@@ -7,8 +7,6 @@ struct RAWPreviewDecode {
     private let options: ImageDecodeOptions
     private let preview: RAWPreview
     private let largest: RAWPreview
-    /// The bytes of the previews that are not used as they are in the file.
-    private let copiedByteCount: Int
 
     /// - Parameter start: the time from which the decode's time limit counts.
     init(
@@ -22,7 +20,7 @@ struct RAWPreviewDecode {
         }
         (self.file, self.options) = (file, options)
         let previews = try RAWPreviews(file, limits: options.limits)
-        (largest, copiedByteCount) = (previews.largest, previews.copiedByteCount)
+        largest = previews.largest
         var unlimited = options
         unlimited.scaleDownLimitBytes = 0
         let plan = try DecodePlan.make(for: Self.properties(of: largest, in: file), options: unlimited)
@@ -48,7 +46,9 @@ struct RAWPreviewDecode {
             case .jpeg: try needOfJPEG()
             case .packed(let colors): try needOfPixels(colors)
             }
-        need.workingByteCount += copiedByteCount + RAWDevelopment.tables
+        need.workingByteCount += preview.copiedByteCount + RAWDevelopment.tables
+        // A JPEG is copied when its bytes are restored, even if a smaller preview is decoded.
+        if preview.pixelCount < largest.pixelCount, largest.isCopy { need.workingByteCount += largest.data.count }
         return need
     }
 
@@ -83,7 +83,7 @@ struct RAWPreviewDecode {
     private func decodedPixels(_ colors: Int) throws(WebImageError) -> Image {
         let properties = Self.properties(of: preview, in: file)
         let plan = try DecodePlan.make(for: properties, options: options)
-        return try preview.data.withBytes { (bytes) throws(WebImageError) in
+        return try preview.joined.withBytes { (bytes) throws(WebImageError) in
             guard let base = bytes.baseAddress else { throw WebImageError(.badImageData, "the preview is empty") }
             let rows = RAWRows(base, width: preview.width, height: preview.height, colors: colors, isWide: false)
             return try ImageAssembler.makeImage(from: rows, properties: properties, plan: plan, options: options)

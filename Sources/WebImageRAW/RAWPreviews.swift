@@ -12,11 +12,24 @@ struct RAWPreview {
     var width: Int
     var height: Int
     /// Bytes of the file, which stay valid as long as it does, or a copy.
-    var data: Data
+    var data = Data()
     var isCopy = false
     var layout = Layout.jpeg
+    /// The parts of the file that are to be joined in place of the data, if they do not follow one another.
+    var strips: [UnsafeRawBufferPointer] = []
 
     var pixelCount: Int { width * height }
+
+    /// The number of bytes that are not used as they are in the file.
+    var copiedByteCount: Int { strips.reduce(isCopy ? data.count : 0) { $0 + $1.count } }
+
+    /// Returns the data, or the strips joined.
+    var joined: Data {
+        guard !strips.isEmpty else { return data }
+        var joined = Data(capacity: copiedByteCount)
+        for strip in strips { joined.append(contentsOf: strip) }
+        return joined
+    }
 
     /// Returns whether an image has about the same shape, to within rounding. Small previews may have black bars.
     func hasShape(of other: RAWPreview) -> Bool {
@@ -27,8 +40,6 @@ struct RAWPreview {
 /// The previews of a raw file. They are not read with LibRaw: 0.20 reads only the largest one, and may write beyond its buffer.
 struct RAWPreviews {
     let largest: RAWPreview
-    /// The bytes of all previews that are not used as they are in the file.
-    let copiedByteCount: Int
     /// All previews of the same shape, the smallest first.
     private let usable: [RAWPreview]
 
@@ -68,7 +79,6 @@ struct RAWPreviews {
             throw refusal ?? Self.notFound
         }
         self.largest = largest
-        copiedByteCount = previews.reduce(0) { $0 + ($1.isCopy ? $1.data.count : 0) }
         usable = previews.filter { $0.hasShape(of: largest) }.sorted { $0.pixelCount < $1.pixelCount }
     }
 
