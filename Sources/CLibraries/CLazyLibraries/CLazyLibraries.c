@@ -44,6 +44,14 @@
 #define LAZY_RAW "libraw_r.so." RAW_STRING(LIBRAW_SHLIB_CURRENT)
 #endif
 #endif
+#if __has_include(<jconfig.h>)
+#include <jconfig.h>
+#if JPEG_LIB_VERSION == 62
+#define LAZY_JPEG "libjpeg.so.62"
+#elif JPEG_LIB_VERSION == 80
+#define LAZY_JPEG "libjpeg.so.8"
+#endif
+#endif
 #if defined(WEBIMAGE_HEIF)
 #define LAZY_HEIF "libheif.so.1"
 #endif
@@ -55,7 +63,10 @@
 #define LAZY_CHAFA "libchafa.so.0"
 #define LAZY_CURL "libcurl.so.4"
 #define LAZY_GLIB "libglib-2.0.so.0"
+#define LAZY_IDN2 "libidn2.so.0"
+#define LAZY_ISAL "libisal.so.2"
 #define LAZY_LCMS "liblcms2.so.2"
+#define LAZY_PNG "libpng16.so.16"
 #define LAZY_WEBP "libwebp.so.7"
 #define LAZY_WEBPDEMUX "libwebpdemux.so.2"
 #define LAZY_WEBPMUX "libwebpmux.so.3"
