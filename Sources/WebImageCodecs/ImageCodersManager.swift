@@ -56,9 +56,13 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
         kind: (any ImageCoder) -> any ImageCoder.Type = { type(of: $0) }
     ) {
         list.withLock { list in
-            for coder in coders where !list.coders.contains(where: { kind($0) == kind(coder) }) {
-                list.coders.append(coder)
+            var kinds = list.coders.map(kind)
+            let missing = coders.filter { coder in
+                let kind = kind(coder)
+                defer { kinds.append(kind) }
+                return !kinds.contains { $0 == kind }
             }
+            if !missing.isEmpty { list.coders += missing }
         }
     }
 

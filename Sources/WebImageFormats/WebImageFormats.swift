@@ -90,6 +90,10 @@ public enum WebImageFormats {
     ///
     /// - Parameter manager: where to register them; the shared manager by default.
     public static func registerAll(in manager: ImageCodersManager = .shared) {
-        manager.addMissing(coders) { type(of: ($0 as? IsolatedImageCoder)?.base ?? $0) }
+        manager.addMissing(coders) { coder in
+            // Comparing types first is quick; a cast of a value that is not a class instance looks through all conformances of the program.
+            guard type(of: coder) == IsolatedImageCoder.self else { return type(of: coder) }
+            return type(of: (coder as? IsolatedImageCoder)?.base ?? coder)
+        }
     }
 }

@@ -41,6 +41,17 @@ public final class FileImageLoader: ImageLoading {
             }
     }
 
+    /// Reads a file on the calling thread, with the same limit and errors.
+    ///
+    /// - Parameter readsParts: True if a video is opened and not read.
+    package func read(_ url: URL, readsParts: Bool) throws(WebImageError) -> LoadedImageData {
+        do throws(WebImageError) {
+            return try Self.read(url, limit: maximumFileByteCount, readsParts: readsParts, for: nil)
+        } catch {
+            throw error.with(url: url)
+        }
+    }
+
     /// Blocks only URLs that do not name a file of this machine; a missing file may be created later.
     public func shouldBlockFailedURL(_ url: URL, error: WebImageError) -> Bool { error.code == .invalidURL }
 
@@ -48,7 +59,7 @@ public final class FileImageLoader: ImageLoading {
         _ url: URL,
         limit: Int,
         readsParts: Bool,
-        for receiver: LoadReceiver
+        for receiver: LoadReceiver?
     ) throws(WebImageError) -> LoadedImageData {
         let path = try path(of: url)
         // Non-blocking: opening a pipe for reading would block until it has a writer.
@@ -67,11 +78,11 @@ public final class FileImageLoader: ImageLoading {
             return LoadedImageData(byteSource: video)
         }
         guard size <= limit else { throw .limitExceeded("maximumFileByteCount", allowed: limit, required: size) }
-        receiver.post(LoadProgress(receivedByteCount: 0, expectedByteCount: Int64(size)))
+        receiver?.post(LoadProgress(receivedByteCount: 0, expectedByteCount: Int64(size)))
         guard let data = try readAll(descriptor, size: size, limit: limit, path: path, for: receiver) else {
             throw WebImageError(.badImageData, "the file is empty")
         }
-        receiver.post(LoadProgress(receivedByteCount: Int64(data.count), expectedByteCount: Int64(data.count)))
+        receiver?.post(LoadProgress(receivedByteCount: Int64(data.count), expectedByteCount: Int64(data.count)))
         return LoadedImageData(data: data)
     }
 
@@ -80,10 +91,10 @@ public final class FileImageLoader: ImageLoading {
         size: Int,
         limit: Int,
         path: String,
-        for receiver: LoadReceiver
+        for receiver: LoadReceiver?
     ) throws(WebImageError) -> Data? {
         var buffer = BodyBuffer(limit: limit + 1, sizedExactly: size + 1)
-        while !receiver.isCancelled {
+        while receiver?.isCancelled != true {
             // One byte more than is left, so that the end is detected without another allocation. A file that has grown is read to
             // its new end.
             let left = size + 1 - buffer.count

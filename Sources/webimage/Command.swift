@@ -1,4 +1,5 @@
 import CommandHelp
+import Glibc
 
 /// A command of the program.
 protocol Command: Sendable {
@@ -28,7 +29,8 @@ enum Program {
         GetCommand.self, IdentifyCommand.self, ShowCommand.self, PrefetchCommand.self, CacheCommand.self,
     ]
 
-    static func run(_ words: [String]) async -> Int32 {
+    /// Runs what needs no coder and no thread, and returns the exit status; nil for everything else.
+    static func runAtOnce(_ words: [String]) -> Int32? {
         guard let first = words.first else {
             Terminal.write(help, to: 2)
             return ExitStatus.usage
@@ -47,10 +49,22 @@ enum Program {
         case "--generate":
             return generate(Array(words.dropFirst()))
         default:
-            break
+            return nil
         }
-        guard let command = commands.first(where: { $0.name == first }) else {
-            Terminal.printError("unknown command '\(first)'; see webimage --help")
+    }
+
+    /// Exits; success becomes failure if standard output could not be written.
+    static func end(_ status: Int32) -> Never {
+        if Terminal.outputFailure != 0 {
+            Terminal.printError("standard output: \(String(cString: strerror(Terminal.outputFailure)))")
+        }
+        exit(status == ExitStatus.success && Terminal.outputFailure != 0 ? ExitStatus.failure : status)
+    }
+
+    /// Runs a command.
+    static func run(_ words: [String]) async -> Int32 {
+        guard let command = commands.first(where: { $0.name == words.first }) else {
+            Terminal.printError("unknown command '\(words.first ?? "")'; see webimage --help")
             return ExitStatus.usage
         }
         return await run(command, Array(words.dropFirst()))

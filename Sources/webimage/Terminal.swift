@@ -46,7 +46,9 @@ enum Terminal {
 
     /// Returns the text with "?" for terminal control characters: names and messages may come from anywhere.
     static func plain(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isControl ? "?" : $0 }))
+        // Most texts are plain ASCII, which takes no tables of Unicode.
+        if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isControl ? "?" : $0 }))
     }
 
     /// Returns a name unchanged if standard output is not a terminal, otherwise without control characters.

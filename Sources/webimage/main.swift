@@ -1,7 +1,10 @@
+import Dispatch
 import Glibc
 import WebImage
 import WebImageFormats
 
+let words = Array(CommandLine.arguments.dropFirst())
+if let status = Program.runAtOnce(words) ?? IdentifyCommand.runAtOnce(words) { Program.end(status) }
 WebImageFormats.registerAll()
 // With --isolated, the program starts itself as decode workers, which do nothing else.
 DecodeWorker.runIfRequested()
@@ -10,8 +13,5 @@ guard ThreadCheck.passes() else {
     exit(ExitStatus.system)
 }
 TemporaryFiles.removeWhenInterrupted()
-let status = await Program.run(Array(CommandLine.arguments.dropFirst()))
-if Terminal.outputFailure != 0 {
-    Terminal.printError("standard output: \(String(cString: strerror(Terminal.outputFailure)))")
-}
-exit(status == ExitStatus.success && Terminal.outputFailure != 0 ? ExitStatus.failure : status)
+Task { Program.end(await Program.run(words)) }
+dispatchMain()

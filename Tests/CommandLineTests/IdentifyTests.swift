@@ -91,6 +91,25 @@ import Testing
         }
     }
 
+    /// One small file is read on the main thread, several are read by the library's threads.
+    @Test(arguments: [
+        "PNG/photo-rgba.png", "PNG/animated.png", "JPEG/orientation-6.jpg", "GIF/animated.gif", "WebP/animated.webp",
+        "BMP/declared-srgb.bmp", "ICO/alpha-32bit.ico", "SVG/shapes.svg",
+    ])
+    func `A file is described alone as beside others, also if its pixels are missing`(name: String) async throws {
+        let cut = harness.directory.path("cut")
+        let bytes = try fixtureBytes(name)
+        try Data(bytes.prefix(bytes.count * 3 / 4)).write(to: URL(fileURLWithPath: cut))
+        for path in [Fixtures.path(name), cut] {
+            for options in [[], ["--json"], ["--page", "1"]] {
+                let alone = try await harness.run(["identify"] + options + [path])
+                let both = try await harness.run(["identify"] + options + [path, path])
+                #expect(both.status == alone.status && both.output == alone.output + alone.output)
+                #expect(both.errors == alone.errors + alone.errors)
+            }
+        }
+    }
+
     @Test func `A local file is read without creating a cache`() async throws {
         let cache = harness.directory.path("cache")
         let file = Fixtures.path("JPEG/gray.jpg")
