@@ -66,22 +66,27 @@ class Workshop:
 
     def build(self):
         print("Building the library's programs and the C peers (release) …", flush=True)
-        # The programs carry Swift's standard library, as the installed command and services that are deployed do.
-        self.webimage = self.product(PROJECT, "--product", "webimage") / "webimage"
+        self.webimage = self.installed("command") / "webimage"
         self.swift = self.product(BENCHMARKS)
         call(["make", "--silent", "-C", BENCHMARKS / "C", f"OUT={self.place / 'C'}"])
 
-    def product(self, package, *product):
-        """Builds a package, or only a product of it; the folder of its programs."""
-        # A cached build plan would not see files that are new in the library.
+    def product(self, package):
+        """Builds a package; the folder of its programs."""
+        # They carry Swift's standard library, as services that are deployed do. A cached build plan would not see files that are new in the library.
         command = ["swift", "build", "-c", "release", "--static-swift-stdlib", "--disable-build-manifest-caching",
                    "--package-path", package]
-        call([*command, *product])
+        call(command)
         return pathlib.Path(call([*command, "--show-bin-path"]).strip())
+
+    def installed(self, program):
+        """Builds and installs a program as users do; the folder of programs."""
+        place = self.place / "installed"
+        call([PROJECT / "Scripts/install", "--only", program, "--prefix", "/usr", "--destdir", place])
+        return place / "usr/bin"
 
     def gallery(self):
         """The gallery; it needs GTK's headers."""
-        return self.product(PROJECT, "--product", "webimage-gallery") / "webimage-gallery"
+        return self.installed("gallery") / "webimage-gallery"
 
     def ours(self, name, *arguments, one_core=False, **options):
         """Runs one of our programs, on one core only if wanted, and reads its report."""
