@@ -41,8 +41,10 @@ struct WorkerAssignment: Sendable {
 
     /// Assigns a worker, which is busy from then on.
     ///
-    /// - Parameter animation: the animation that it should hold, if possible.
-    mutating func take(animation: UInt64?) -> Decision {
+    /// - Parameters:
+    ///   - animation: the animation that it should hold, if possible.
+    ///   - isPatient: true to wait for a busy worker, if there is one, rather than to start another.
+    mutating func take(animation: UInt64?, isPatient: Bool = false) -> Decision {
         let idle = workers.filter { !$0.value.isBusy }
         if let animation, let holder = idle.first(where: { $0.value.animation == animation }) {
             workers[holder.key]?.isBusy = true
@@ -58,7 +60,8 @@ struct WorkerAssignment: Sendable {
             workers[best.key]?.isBusy = true
             return .use(best.key, holds: false)
         }
-        return workers.count < rules.count ? .start(add()) : .wait
+        let waits = isPatient && idle.count < workers.count
+        return workers.count < rules.count && !waits ? .start(add()) : .wait
     }
 
     /// Adds a worker that is started in advance, and is busy until it is given; nil if one is already available for the next task.

@@ -22,6 +22,9 @@ final class WorkerPool: Sendable {
     private let clock: ClockSource
     private let delay: DelaySource
     private let state: ConditionLock<State>
+    /// The seconds for which an image waits for a busy worker before another one is started for it. A start takes as long as the decodes of
+    /// a screen of thumbnails.
+    static let patience = 0.02
     /// Stops and starts workers in the background.
     private static let upkeep = WorkQueue(name: "webimage-workers", width: 1)
 
@@ -145,14 +148,7 @@ final class WorkerPool: Sendable {
 
     private func take(_ animation: UInt64?) throws(WebImageError) -> (id: Int, worker: WorkerProcess, holds: Bool) {
         while true {
-            let (decision, worker) = state.wait { state -> (WorkerAssignment.Decision, WorkerProcess?)? in
-                let decision = state.roster.take(animation: animation)
-                switch decision {
-                case .use(let id, _): return (decision, state.processes.removeValue(forKey: id))
-                case .start: return (decision, nil)
-                case .wait: return nil
-                }
-            }
+            let (decision, worker) = assign(animation)
             switch decision {
             case .use(let id, let holds):
                 if let worker, worker.isReady { return (id, worker, holds) }
@@ -164,6 +160,25 @@ final class WorkerPool: Sendable {
             case .wait: break
             }
         }
+    }
+
+    /// Waits until a worker is idle, or another one may be started.
+    private func assign(_ animation: UInt64?) -> (WorkerAssignment.Decision, WorkerProcess?) {
+        func decide(_ state: inout State, isPatient: Bool) -> (WorkerAssignment.Decision, WorkerProcess?)? {
+            let decision = state.roster.take(animation: animation, isPatient: isPatient)
+            switch decision {
+            case .use(let id, _): return (decision, state.processes.removeValue(forKey: id))
+            case .start: return (decision, nil)
+            case .wait: return nil
+            }
+        }
+        // Frames do not wait for images.
+        if animation == nil,
+            let soon = state.wait(seconds: Self.patience, until: { decide(&$0, isPatient: true) })
+        {
+            return soon
+        }
+        return state.wait { decide(&$0, isPatient: false) }
     }
 
     private func give(_ id: Int, _ worker: WorkerProcess, animation: UInt64?) {

@@ -17,6 +17,17 @@ import Testing
         #expect(isKept && next == .use(2, holds: false))
     }
 
+    @Test func `A task may wait for a busy worker instead of starting another one`() {
+        var roster = roster()
+        let decisions = (0..<2).map { _ in roster.take(animation: nil, isPatient: true) }
+        #expect(decisions == [.start(1), .wait] && roster.count == 1)
+        let isKept = roster.give(1, animation: nil, at: 0)
+        let next = roster.take(animation: nil, isPatient: true)
+        #expect(isKept && next == .use(1, holds: false))
+        let other = roster.take(animation: nil)
+        #expect(other == .start(2))
+    }
+
     @Test func `There is at least one worker, and each does at least one task`() {
         var roster = roster(count: 0, uses: -5)
         let (first, second) = (roster.take(animation: nil), roster.take(animation: nil))
