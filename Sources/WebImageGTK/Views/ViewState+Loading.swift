@@ -77,22 +77,39 @@ extension ViewState {
     }
 
     private func makeLoad(_ request: ViewLoad.Request, _ slot: ImageSlot, _ setter: ViewLoad.Setter?) -> ViewLoad {
-        var context = request.context ?? WebImageContext()
-        context.setImageOperationKey = slot.operationKey
-        if context.thumbnailPixelSize == nil, usesAutomaticThumbnailSize {
-            context.thumbnailPixelSize = preferredPixelSize ?? ViewGeometry.pixelSize(of: view)
-            if context.thumbnailCovers == nil { context.thumbnailCovers = ContentFit.of(view).needsBothSides }
-        }
         lastNumber += 1
         return ViewLoad(
             request,
-            context: context,
+            context: effectiveContext(request.context, slot),
             slot: slot,
             number: lastNumber,
             state: self,
             setter: setter ?? { [weak self] content, _ in self?.paintable.show(content) },
             showsInPaintable: setter == nil
         )
+    }
+
+    /// The context of a load of this view.
+    private func effectiveContext(_ context: WebImageContext?, _ slot: ImageSlot) -> WebImageContext {
+        var context = context ?? WebImageContext()
+        context.setImageOperationKey = slot.operationKey
+        if context.thumbnailPixelSize == nil, usesAutomaticThumbnailSize {
+            context.thumbnailPixelSize = preferredPixelSize ?? ViewGeometry.pixelSize(of: view)
+            if context.thumbnailCovers == nil { context.thumbnailCovers = ContentFit.of(view).needsBothSides }
+        }
+        return context
+    }
+
+    /// Returns whether the result of such a load is in memory.
+    func isInMemory(_ url: URL, _ options: WebImageOptions, _ context: WebImageContext?) -> Bool {
+        var context = effectiveContext(context, .of(context))
+        let manager = context.customManager ?? .shared
+        context.customManager = nil
+        if let processed = manager.optionsProcessor?.process(url, options: options, context: context) {
+            context = processed.context
+        }
+        let cache = context.imageCache ?? manager.imageCache
+        return cache.memoryImage(forKey: manager.cacheKey(for: url, context: context)) != nil
     }
 
     // MARK: Load state
@@ -150,6 +167,12 @@ extension ViewState {
         forgetShown(before: load)
         if load.showsInPaintable { forgetSlots(replacedBy: load.slot) }
         load.setter(load.request.placeholder?.content(for: view), nil)
+    }
+
+    /// Shows a placeholder in the paintable before its load begins.
+    func showAhead(_ placeholder: ViewPlaceholder) {
+        installPaintable()
+        paintable.show(placeholder.content(for: view))
     }
 
     /// Shows the loaded image, unless a newer one is shown in its slot.
