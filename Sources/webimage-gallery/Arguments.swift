@@ -84,7 +84,10 @@ struct Arguments {
                 "EXIT STATUS",
                 [
                     ManualItem("0", "The window was closed, or the screenshot is complete."),
-                    ManualItem("1", "A source cannot be read, or an image is missing in the screenshot."),
+                    ManualItem(
+                        "1",
+                        "A source cannot be read, an image is missing in the screenshot, or --first-screen has no images."
+                    ),
                     ManualItem("64", "The command line is invalid."),
                     ManualItem("69", "There is no display."),
                 ]
@@ -157,6 +160,9 @@ struct Arguments {
                 guard !argument.hasPrefix("-") else { Self.stop("unknown option '\(argument)' (see --help)") }
                 sources.append(argument)
             }
+        }
+        if endsWithFirstScreen, viewer != nil || showsCache {
+            Self.stop("--first-screen cannot be combined with --viewer or --cache")
         }
     }
 

@@ -92,8 +92,15 @@ final class Gallery {
         if arguments.screenshot == nil { window.notice.show(list.complaints) }
         if arguments.showsCache { window.showCache() }
         gtk_window_present(window.widget.cast())
-        if arguments.endsWithFirstScreen { FirstScreen.end(window) }
+        if arguments.endsWithFirstScreen { endWithFirstScreen(window) }
         if let path = arguments.screenshot { Task { await shoot(window, path) } }
+    }
+
+    private func endWithFirstScreen(_ window: GalleryWindow) {
+        guard list.items.isEmpty else { return FirstScreen.end(window) }
+        Arguments.complain("--first-screen: there are no images")
+        exitCode = 1
+        gtk_window_destroy(window.widget.cast())
     }
 
     private func shoot(_ window: GalleryWindow, _ path: String) async {
@@ -131,6 +138,7 @@ let arguments = Arguments(Array(CommandLine.arguments.dropFirst()))
 // A decoder process starts and folders are read while GTK starts.
 arguments.decoding.isolation?.prepare()
 let search = StartedSearch(arguments.sources)
+Appearance.chooseRenderer()
 guard gtk_init_check() != 0 else {
     Arguments.complain("no display is available")
     exit(69)

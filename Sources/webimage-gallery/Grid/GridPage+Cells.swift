@@ -5,6 +5,7 @@ import WebImageGTK
 extension GridPage {
     static let cellWidth: Int32 = 184
     static let cellHeight: Int32 = 138
+    static let cellMargin: Int32 = 6
 
     /// Makes a cell: the image with its name below.
     func makeCell(_ item: OpaquePointer) -> Widget {
@@ -16,7 +17,7 @@ extension GridPage {
         gtk_label_set_max_width_chars(title.opaque, 1)
         gtk_label_set_xalign(title.opaque, 0.5)
         let cell = Make.box(GTK_ORIENTATION_VERTICAL, spacing: 4, picture, title)
-        cell.margins(6)
+        cell.margins(Self.cellMargin)
         gtk_list_item_set_child(item, cell)
         return picture
     }

@@ -13,6 +13,7 @@ final class GridPage {
     private(set) var items: [ImageItem] = []
     private let manager: WebImageManager
     private let open: (Int) -> Void
+    private var hasNewWidth = false
     private(set) lazy var loader = ListImageLoader { [weak self] position, _ in
         guard let self, items.indices.contains(position) else { return nil }
         return items[position].url
@@ -28,8 +29,10 @@ final class GridPage {
     var wantedFocus: Int?
     var focusTick: guint = 0
 
-    /// - Parameter open: called with the index of the activated image.
-    init(manager: WebImageManager, open: @escaping (Int) -> Void) {
+    /// - Parameters:
+    ///   - width: The width of the window in points, before the first layout.
+    ///   - open: Called with the index of the activated image.
+    init(manager: WebImageManager, width: Int, open: @escaping (Int) -> Void) {
         self.manager = manager
         self.open = open
         let model = Make.required(gtk_string_list_new(nil))
@@ -43,12 +46,12 @@ final class GridPage {
         self.view = view
         root = RetainedWidget(Make.required(gtk_scrolled_window_new()))
         gtk_grid_view_set_min_columns(view.opaque, 1)
-        gtk_grid_view_set_max_columns(view.opaque, 24)
         gtk_widget_add_css_class(view, "gallery-grid")
         Make.setAccessibleLabel(of: view, "Images")
         gtk_scrolled_window_set_child(widget.opaque, view)
         gtk_scrolled_window_set_policy(widget.opaque, GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)
         widget.expand()
+        fitColumns(to: Double(width))
         connect()
     }
 
@@ -90,9 +93,33 @@ final class GridPage {
     /// The number of bound images that are still loading.
     var pendingCount: Int { bound.subtracting(ended).count }
 
+    // MARK: Columns
+
+    /// Limits the columns to those that fit: the grid makes cells for about thirty rows of the maximum number of columns.
+    private func fitColumns(to width: Double) {
+        let count = guint(min(max(width / Double(Self.cellWidth + 2 * Self.cellMargin), 1), 100))
+        if gtk_grid_view_get_max_columns(view.opaque) != count { gtk_grid_view_set_max_columns(view.opaque, count) }
+    }
+
+    /// Called during the layout, when nothing must change.
+    private func widthChanged() {
+        guard !hasNewWidth else { return }
+        hasNewWidth = true
+        _ = FrameTicks.begin(on: widget) { [weak self] in
+            guard let self else { return false }
+            hasNewWidth = false
+            let width = gtk_widget_get_width(widget)
+            if width > 0 { fitColumns(to: Double(width)) }
+            return false
+        }
+    }
+
     // MARK: Signals
 
     private func connect() {
+        if let adjustment = gtk_scrolled_window_get_hadjustment(widget.opaque) {
+            Signal("notify::page-size", of: UnsafeMutableRawPointer(adjustment)) { [weak self] in self?.widthChanged() }
+        }
         // Connected before the loader, which reports images from memory while it binds.
         Make.onItem("bind", of: factory) { [weak self] in self?.fill($0) }
         Make.onItem("unbind", of: factory) { [weak self] in self?.empty($0) }

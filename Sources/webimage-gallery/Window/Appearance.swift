@@ -1,4 +1,5 @@
 import CWebImageGTK4
+import Glibc
 
 /// The styles and settings of the window.
 @MainActor
@@ -21,6 +22,16 @@ enum Appearance {
         )
         g_object_unref(UnsafeMutableRawPointer(provider))
         if let isDark { self.isDark = isDark }
+    }
+
+    /// Keeps GTK from loading the graphics driver where the user has chosen to draw without it (`GSK_RENDERER=cairo`). Called before GTK
+    /// starts. GTK asks the driver all the same, for tens of milliseconds.
+    static func chooseRenderer() {
+        guard getenv("GSK_RENDERER").map({ String(cString: $0) }) == "cairo" else { return }
+        // The name of the setting since GTK 4.16, and before.
+        let (name, word) = gtk_get_minor_version() >= 16 ? ("GDK_DISABLE", "gl") : ("GDK_DEBUG", "gl-disable")
+        let former = getenv(name).map { String(cString: $0) + "," } ?? ""
+        setenv(name, former + word, 1)
     }
 
     static func toggle() { isDark.toggle() }

@@ -34,6 +34,20 @@ import WebImage
         #expect(await MainLoopTurns.wait { (try? WidgetPixels(pixels).middle) == [0, 255, 0, 255] })
     }
 
+    @Test func `The grid has as many columns as fit in the window, so that it makes few cells`() async throws {
+        let bench = try await GalleryBench(width: 500)
+        let grid = bench.window.grid
+        #expect(gtk_grid_view_get_max_columns(grid.view.opaque) == 2)
+        bench.show((0..<2000).map { "\($0).bmp" })
+        _ = try await cell(0, bench)
+        await bench.frames()
+        #expect((20...110).contains(grid.cells.count), "\(grid.cells.count)")
+        gtk_window_set_default_size(bench.window.widget.cast(), 1000, 600)
+        #expect(await MainLoopTurns.wait { gtk_grid_view_get_max_columns(grid.view.opaque) == 5 })
+        // A row of four cells, as margins need some of the width.
+        #expect(await MainLoopTurns.wait { grid.cells.values.count { grid.isWhole($0) } >= 8 })
+    }
+
     @Test func `A failed image shows the reason as a tooltip and to screen readers`() async throws {
         let bench = try await GalleryBench()
         bench.show(["bad.bmp"])

@@ -155,10 +155,22 @@ import WebImage
 
     @Test(arguments: [
         ["--size", "3"], ["--size", "100000x5"], ["--viewer", "0"], ["--viewer"], ["--screenshot"], ["--what"],
+        ["--first-screen", "--viewer", "1"], ["--cache", "--first-screen"],
     ])
     func `Invalid arguments exit with status 64`(arguments: [String]) async throws {
         let run = try await run(arguments)
         #expect(run.status == 64 && run.errors.hasPrefix("webimage-gallery: "))
+    }
+
+    @Test func `The program ends with its first screen, also if that is empty`() async throws {
+        let full = try await run(["--first-screen", try pictures()])
+        #expect(full.status == 0 && full.lines == ["first-screen\t3\timages"])
+        let folder = directory.path("empty")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let empty = try await run(["--first-screen", folder])
+        #expect(empty.status == 1 && empty.output.isEmpty && empty.errors.contains("there are no images"))
+        let nothing = try await run(["--first-screen"])
+        #expect(nothing.status == 1 && nothing.errors.contains("there are no images"))
     }
 
     @Test func `Help is printed, and an unwritable path is reported`() async throws {
