@@ -24,6 +24,10 @@ def rows(shop):
     yield Row("memory-hit-scaling", "Memory hits of 2 threads together", "× one thread",
               values("memory-hit-2-threads-scaling-10k"), contracts=[Contract(">=", 1.2)], more_is_better=True,
               in_chart=False, note="'2 threads scale', taken as at least 1.2 times the hits of one")
+    without, with_reuse = values("load-memory-hit"), values("load-memory-hit-size-reuse")
+    yield Row("load-memory-hit", "Load of an image in memory", "ns", without, in_chart=False)
+    yield Row("load-memory-hit-size-reuse", "Load of an image in memory, added by sizeReuse", "ns",
+              [found - base for found, base in zip(with_reuse, without)], contracts=[Contract("<=", 10)], in_chart=False)
     if shop.quick:
         return
     ratios = shop.ours("hit-ratio-bench", 0.2)

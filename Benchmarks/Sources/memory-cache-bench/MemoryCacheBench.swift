@@ -15,6 +15,7 @@ import WebImage
     static func main() {
         let sizes = CommandLine.arguments.dropFirst().compactMap { Int($0) }
         for size in sizes.isEmpty ? [100, 1_000, 10_000, 100_000] : sizes where size > 0 { measure(size) }
+        measureLoads(10_000)
     }
 
     static func measure(_ size: Int) {

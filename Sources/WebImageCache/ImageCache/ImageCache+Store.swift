@@ -81,7 +81,7 @@ extension ImageCache {
             return
         }
         changingBoth(key) {
-            if cacheType.includesMemory { memoryCache.removeImage(forKey: key) }
+            if cacheType.includesMemory { removeFromMemory(key) }
             submit(.remove, forKey: key, completion: completion)
         }
     }
@@ -93,7 +93,13 @@ extension ImageCache {
 
     /// Removes an image from memory.
     public func removeImageFromMemory(forKey key: String) {
-        changingBoth(key) { memoryCache.removeImage(forKey: key) }
+        changingBoth(key) { removeFromMemory(key) }
+    }
+
+    /// Also forgets the variants of an original: images of other sizes are not made from them any more.
+    private func removeFromMemory(_ key: String) {
+        memoryCache.removeImage(forKey: key)
+        variants.withLock { $0.removeAll(of: key) }
     }
 
     /// Removes an entry from disk. Synchronous.
@@ -108,7 +114,10 @@ extension ImageCache {
     /// methods. It must not block.
     public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         changingBoth(nil) {
-            if cacheType.includesMemory { memoryCache.removeAll() }
+            if cacheType.includesMemory {
+                memoryCache.removeAll()
+                variants.withLock { $0.removeAll() }
+            }
             if cacheType.includesDisk { clearDisk(completion: completion) }
         }
         if !cacheType.includesDisk { completion?() }

@@ -37,6 +37,8 @@ public final class ImageCache: ImageCaching {
     let coder: (any ImageCoder)?
     let clock: ClockSource
     let upkeep: CacheMaintenance
+    /// The sizes of images in memory.
+    let variants = Lock(VariantIndex())
 
     /// Creates a cache with a separate directory, created if needed: `namespace` in `directory`.
     ///

@@ -79,6 +79,9 @@ public final class MemoryCache: Sendable {
     /// Returns the image of a key with a precomputed hash; see ``image(forKey:)-(String)``.
     public func image(forKey key: MemoryCacheKey) -> Image? { core.value(for: key) }
 
+    /// Returns the image of a key, without counting this as a use, and without the weak level.
+    func unusedImage(forKey key: String) -> Image? { core.unusedValue(for: key) }
+
     /// Stores an image; nil removes it.
     ///
     /// - Parameters:

@@ -73,6 +73,16 @@ final class MemoryCacheCore: @unchecked Sendable {
         return value
     }
 
+    /// Returns the value of a key without counting this as a use.
+    func unusedValue(for string: String) -> Image? {
+        KeyDigest.withBytes(of: string) { key in
+            let stripe = stripes.current
+            stripe.lock()
+            defer { stripe.unlock() }
+            return table.pointee.find(KeyDigest(key), key).map { table.pointee.value(of: $0) }
+        }
+    }
+
     /// Reports the hits of a stripe, whose lock is held, to the policy.
     @inline(never)
     private func learn(from stripe: StripedReaderLock.Stripe) {

@@ -110,3 +110,42 @@ extension Image {
         return need
     }
 }
+
+extension Image {
+    /// Returns the image at exactly this size, which is that of a decode of its source with `options`. For an upright still image that was
+    /// decoded from the same source at another size, with the same options otherwise; at the same size, the pixels are shared.
+    ///
+    /// - Throws: ``WebImageError/Code/outOfMemory``.
+    package func scaled(
+        to size: (width: Int, height: Int),
+        for options: ImageDecodeOptions
+    ) throws(WebImageError) -> Image {
+        let pixels = try Resampler.resize(
+            bitmap,
+            width: size.width,
+            height: size.height,
+            quality: options.scalingQuality
+        )
+        var metadata = metadata
+        let (width, height) = metadata.sourceOrientation.swapsSides ? (size.height, size.width) : size
+        metadata.isThumbnail = width < metadata.sourceWidth || height < metadata.sourceHeight
+        if options.decodeFirstFrameOnly { metadata = metadata.ofFirstFrame }
+        return Image(
+            bitmap: pixels,
+            scale: metadata.isTransformed ? scale : options.scaleFactor,
+            metadata: metadata,
+            decodeOptions: options,
+            extendedData: extendedData,
+            memoryCost: pixels.storage === bitmap.storage ? memoryCost : nil
+        )
+    }
+
+    /// Returns the number of bytes that ``scaled(to:for:)`` takes beside the image; 0 if the size is the same.
+    package func scalingNeed(to size: (width: Int, height: Int)) -> Int {
+        guard size.width != pixelWidth || size.height != pixelHeight else { return 0 }
+        let bytes = bitmap.pixelFormat.bytesPerPixel
+        let output = ImageExtent(width: size.width, height: size.height, bytesPerPixel: bytes)
+        return output.byteCount
+            + AssemblyNeed.resampling((pixelWidth, pixelHeight), to: size, bytesPerPixel: bytes)
+    }
+}

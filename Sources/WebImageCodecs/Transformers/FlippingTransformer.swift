@@ -41,6 +41,9 @@ public struct FlippingTransformer: ImageTransformer {
         "SDImageFlippingTransformer(\(horizontal ? 1 : 0),\(vertical ? 1 : 0))"
     }
 
+    /// True.
+    public var isSizeCovariant: Bool { true }
+
     /// Returns the mirrored image.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.

@@ -14,6 +14,9 @@ public struct PipelineTransformer: ImageTransformer {
     /// False: every transformer of the chain decides for its own step.
     public var preservesImageMetadata: Bool { false }
 
+    /// True if all transformers of the chain are.
+    public var isSizeCovariant: Bool { transformers.allSatisfy(\.isSizeCovariant) }
+
     /// Applies all transformers; the first error ends the chain.
     public func transform(_ image: Image) throws(WebImageError) -> Image {
         var image = image

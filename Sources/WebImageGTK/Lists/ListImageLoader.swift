@@ -193,6 +193,7 @@ public final class ListImageLoader {
         let manager = context.customManager ?? .shared
         context.customManager = nil
         context.callbackQueue = .inline
+        if context.sizeReuse == nil { context.sizeReuse = .memory }
         if context.thumbnailPixelSize == nil {
             context.thumbnailPixelSize = pixelSize
             if context.thumbnailCovers == nil { context.thumbnailCovers = coversCells }

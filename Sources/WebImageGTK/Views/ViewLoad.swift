@@ -170,7 +170,8 @@ final class ViewLoad {
     private func deliver(_ delivery: WebImageLoadOperation.Delivery) {
         guard !isOver else { return }
         switch delivery {
-        case .interim(let result): deliver(.success(result))
+        case .interim(let result):
+            if !result.isUnwantedPreview(by: request) { deliver(.success(result)) }
         case .last(let result): deliver(result)
         case .nothingMore where hasImage:
             end()
@@ -251,4 +252,15 @@ final class ViewLoad {
     }
 
     private func complete(_ result: Result<WebImageResult, WebImageError>) { request.completed?(result) }
+}
+
+extension WebImageResult {
+    /// Returns whether it is a preview that the request has no use for: the view already shows an image, or the caller shows the images
+    /// itself and has not requested previews.
+    @MainActor
+    fileprivate func isUnwantedPreview(by request: ViewLoad.Request) -> Bool {
+        guard image.metadata.isIncremental else { return false }
+        return request.isUpgrade
+            || request.options.contains(.avoidAutoSetImage) && !request.options.contains(.progressiveLoad)
+    }
 }

@@ -46,7 +46,12 @@ struct ManagedLoad: Sendable {
             let plan = plan(nil)
             guard options.contains(.queryDiskDataSync),
                 let image = imageFromDiskSync(plan)
-            else { return delivery(plan).beginAsking(progress) }
+            else {
+                deliverPreview(for: plan)
+                // The completion may have cancelled the load.
+                if operation.isRunning { delivery(plan).beginAsking(progress) }
+                return
+            }
             return delivery(plan).finish(.success(.image(image)))
         }
         if terms.asksAlways { refresh(plan(terms)) } else { judge(terms) }
@@ -87,7 +92,11 @@ struct ManagedLoad: Sendable {
         if image == nil, options.contains(.queryDiskDataSync) {
             image = imageFromDiskSync(plan.cached)
         }
-        guard let image else { return delivery(plan).begin(progress) }
+        guard let image else {
+            deliverPreview(for: plan)
+            if operation.isRunning { delivery(plan).begin(progress) }
+            return
+        }
         if lookup.hit != nil { operation.observation?.note(.memoryHit(key: resultKey)) }
         delivery(plan).noteCached(image)
         let result = WebImageResult(image, url: url, key: resultKey)
@@ -131,7 +140,8 @@ struct ManagedLoad: Sendable {
             noteVerdict()
             delivery(plan).finish(.success(.image(image.with(status))))
         } else {
-            delivery(plan).begin(progress)
+            deliverPreview(for: plan, madeOf: status.contentHash)
+            if operation.isRunning { delivery(plan).begin(progress) }
         }
     }
 

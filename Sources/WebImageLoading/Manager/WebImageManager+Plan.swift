@@ -55,17 +55,24 @@ extension WebImageManager {
         )
         let gate = TransformGate(options, decodesFirstFrameOnly: decodeOptions.decodeFirstFrameOnly)
         let store = context?.storeCacheType ?? .all
+        let chain = LoadPlan.Chain(transformers, gate: gate)
+        let scalesVariants =
+            sizeReuse(for: load) != .none && query.includesMemory
+            // A scaled image has no encoded bytes.
+            && !options.contains(.queryMemoryData)
+            && mayScaleVariant(of: originalKey, cache, chain, decodeOptions)
         return LoadPlan(
             result: Boxed(
                 LoadPlan.Result(
                     url: IgnoredInEquality(value: url),
                     decode: Boxed(decode),
-                    chain: LoadPlan.Chain(transformers, gate: gate),
+                    chain: chain,
                     cache: Identified(cache, by: ObjectIdentifier(cache)),
                     cacheKey: resultKey,
                     queriesMemory: query.includesMemory,
                     queriesDisk: query.includesDisk,
                     queriesOriginalMemory: originalQuery.includesMemory,
+                    scalesVariants: scalesVariants,
                     readsMemoryData: options.contains(.queryMemoryData) && revalidation?.asksAlways != true
                         && query.includesDisk,
                     store: store,
@@ -76,6 +83,20 @@ extension WebImageManager {
                 )
             )
         )
+    }
+
+    /// Returns whether the result may be made by scaling an image of another size. False if there is none in memory now: then the work is
+    /// shared with loads that do not reuse sizes, as the result is the same.
+    private func mayScaleVariant(
+        of originalKey: String?,
+        _ cache: any ImageCaching,
+        _ chain: LoadPlan.Chain,
+        _ options: ImageDecodeOptions
+    ) -> Bool {
+        guard let originalKey, let cache = cache as? ImageCache, options.isThumbnail, chain.isSizeCovariant else {
+            return false
+        }
+        return cache.variants(of: originalKey).contains { $0.isExact }
     }
 
     /// The coder for decoding and encoding.
@@ -202,6 +223,9 @@ extension WebImageManager {
     func serializer(for load: ResolvedLoad) -> CacheSerializer? {
         load.context?.cacheSerializer ?? load.parts?.values.cacheSerializer
     }
+
+    /// Whether a load uses images of other sizes.
+    func sizeReuse(for load: ResolvedLoad) -> SizeReuse { load.context?.sizeReuse ?? sizeReuse }
 
     /// The policy that decides how long a cached image stays usable for a load.
     func cachePolicy(for load: ResolvedLoad) -> CachePolicy {

@@ -183,6 +183,8 @@ extension WebImageManager {
         var parts: Parts?
         weak var delegate: (any WebImageManagerDelegate)?
         var failedURLLifetime: Double?
+        /// Not one of the parts: a memory hit does not need it.
+        var sizeReuse = SizeReuse.none
     }
 
     /// The manager's current components; nil if all are the defaults.
@@ -252,6 +254,13 @@ extension WebImageManager {
     public var desktopThumbnails: DesktopThumbnailCache? {
         get { parts?.values.desktopThumbnails }
         set { change { $0.desktopThumbnails = newValue } }
+    }
+
+    /// Whether images of other sizes are used if the exact result is not cached, for loads whose context has no
+    /// ``WebImageContext/sizeReuse``. ``SizeReuse/none`` by default; views use ``SizeReuse/memory``.
+    public var sizeReuse: SizeReuse {
+        get { settings.withLock { $0.sizeReuse } }
+        set { settings.withLock { $0.sizeReuse = newValue } }
     }
 
     /// The number of seconds for which a permanently failed URL is not tried again. Nil (the default) is the lifetime of the

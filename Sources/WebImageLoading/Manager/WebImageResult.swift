@@ -20,7 +20,8 @@ public struct WebImageResult: Sendable {
     public internal(set) var metrics: DownloadMetrics?
     /// False for an image after which the completion may be called again: a cached image that is being refreshed
     /// (``WebImageOptions/refreshCached``, or a ``CachePolicy`` that delivers stale images), and a preview of an image that is
-    /// still downloading (``WebImageOptions/progressiveLoad``), whose ``ImageMetadata/isIncremental`` is true.
+    /// still being loaded (``WebImageOptions/progressiveLoad``, ``WebImageContext/sizeReuse``), whose
+    /// ``ImageMetadata/isIncremental`` is true.
     public internal(set) var isFinal = true
     var cacheStatus: CacheStatusDetails?
 

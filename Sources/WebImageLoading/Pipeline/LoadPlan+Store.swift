@@ -3,7 +3,11 @@ import FoundationEssentials
 extension LoadPlan {
     /// Stores an image that was read under the result's own key in memory.
     func storedInMemory(_ image: PipelineImage, _ trace: LoadTrace) -> PipelineImage {
-        if let cacheKey, store.includesMemory { storeInMemory(image.image, forKey: cacheKey, of: cache, trace) }
+        if let cacheKey, store.includesMemory {
+            storeInMemory(image.image, forKey: cacheKey, of: cache, trace)
+            // The entry may be lossy.
+            noteVariant(image.image, forKey: cacheKey, chain, isExact: false)
+        }
         return image
     }
 
@@ -32,6 +36,7 @@ extension LoadPlan {
         guard result.value.storesOriginalInMemory, !isOriginalEntry, let original = image.original, let originalKey
         else { return }
         storeInMemory(original, forKey: originalKey, of: decode.original.cache, trace)
+        if cache === decode.original.cache { noteVariant(original, forKey: originalKey, Chain([])) }
     }
 
     private func storeInMemory(_ image: Image, forKey key: String, of cache: any ImageCaching, _ trace: LoadTrace) {
@@ -65,6 +70,8 @@ extension LoadPlan {
         request.coder = decode.coder
         if target.includesDisk { addBytes(of: image, to: &request) }
         if target != .none { trace.note(.stored(key: key, target)) }
+        // Before the store: the image may be evicted at once, and is then not found.
+        if target.includesMemory { noteVariant(image.image, forKey: key, chain, isExact: !image.isScaled) }
         if replaces {
             guard isOnDisk else { return cache.replace(with: request, completion: completion) }
             // The entry on disk is the original, which is new already.
@@ -107,6 +114,7 @@ extension LoadPlan {
     private func storedUntransformed(_ image: PipelineImage, _ trace: LoadTrace) -> PipelineImage {
         if let untransformedKey, store.includesMemory, image.source != .memory {
             storeInMemory(image.image, forKey: untransformedKey, of: cache, trace)
+            noteVariant(image.image, forKey: untransformedKey, Chain([]), isExact: !image.isScaled)
         }
         storeOriginalInMemory(image, trace)
         var result = image.stored(image.stores)

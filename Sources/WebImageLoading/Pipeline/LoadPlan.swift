@@ -173,6 +173,8 @@ struct LoadPlan: Sendable {
         }
 
         var isEmpty: Bool { transformers.isEmpty }
+        /// True if the chain makes the same image whether the image is scaled down before or after it.
+        var isSizeCovariant: Bool { transformers.allSatisfy { $0.value.isSizeCovariant } }
         var first: (any ImageTransformer)? { transformers.first?.value }
         var last: (any ImageTransformer)? { transformers.last?.value }
         /// The whole chain as one transformer; nil if empty.
@@ -224,6 +226,8 @@ struct LoadPlan: Sendable {
         var queriesMemory: Bool
         var queriesDisk: Bool
         var queriesOriginalMemory: Bool
+        /// True if the result may be made by scaling an image of another size in memory.
+        let scalesVariants: Bool
         /// True if the callers already received the image from memory, before it is refreshed.
         var isShown = false
         /// True if an image from memory gets its encoded bytes from disk (``WebImageOptions/queryMemoryData``).

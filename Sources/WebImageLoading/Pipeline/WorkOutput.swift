@@ -127,6 +127,8 @@ struct PipelineImage: Sendable {
     var status: CacheStatus?
     /// True if it equals the stale image sent before.
     var isUnchanged = false
+    /// True if it was scaled from an image of another size.
+    var isScaled = false
     /// Ends when everything has been written to the caches.
     var stores = StoreGroup()
 }

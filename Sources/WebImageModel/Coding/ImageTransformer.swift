@@ -7,6 +7,10 @@ public protocol ImageTransformer: Sendable {
     /// Indicates whether loop count, format, decode options and other metadata are copied from the source to the result, and its
     /// extended data if the result has none. True by default.
     var preservesImageMetadata: Bool { get }
+    /// Indicates whether the transformer keeps the size of an image, and makes the same image (within rounding) whether the image is
+    /// scaled down before or after it: mirroring does, a blur or rounded corners do not. Results of such transformers can be scaled down
+    /// for loads of smaller sizes (``WebImageContext/sizeReuse``). False by default.
+    var isSizeCovariant: Bool { get }
     /// Returns the transformed image.
     ///
     /// - Throws: ``WebImageError/Code/transformFailed``, or any error of the operations it uses.
@@ -24,6 +28,8 @@ public protocol ImageTransformer: Sendable {
 extension ImageTransformer {
     /// True: metadata is copied.
     public var preservesImageMetadata: Bool { true }
+    /// False: results are not scaled.
+    public var isSizeCovariant: Bool { false }
 }
 
 extension ImageTransformer {

@@ -18,7 +18,7 @@ public struct ImageMetadata: Sendable, Hashable {
     public var loopCount: Int = 0
     /// The name of the embedded colour profile; nil without one. The pixels have been converted to sRGB.
     package var colorProfile: String?
-    /// Indicates whether the pixels are a preview of an image that is still downloading.
+    /// Indicates whether the pixels are a preview of an image that is still being loaded.
     public var isIncremental: Bool = false
     /// Indicates whether a transformer made the pixels.
     public var isTransformed: Bool = false

@@ -77,6 +77,7 @@ import Testing
         "callbackQueue": "where a caller is called back",
         "setImageOperationKey": "which load of a view this is",
         "observer": "only whom to notify",
+        "sizeReuse": "only if there is an image of another size in memory, see SizeReuseTests",
         "own": "carried along only, see WebImageContextKey",
         "rare": "its properties are in the list",
     ]

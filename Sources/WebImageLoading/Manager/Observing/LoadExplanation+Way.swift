@@ -30,7 +30,8 @@ extension LoadExplanation {
         var parts = phase.memoryMiss.map { [memoryMiss($0)] } ?? []
         for look in phase.diskLooks { parts.append(disk(look, isResult: look.key == story.key)) }
         if let key = phase.memoryHit {
-            parts.append(key == story.key ? "in memory" : "found in memory as its source image")
+            let source = CacheKeys.isThumbnail(key) ? "in another size" : "as its source image"
+            parts.append(key == story.key ? "in memory" : "found in memory " + source)
         }
         let found = phase.memoryHit != nil || phase.diskLooks.last?.byteCount != nil
         guard found, parts.count > 1, let last = parts.popLast() else { return parts.joined(separator: ", ") }

@@ -53,7 +53,8 @@ struct ResultWork: Work {
         }
     }
 
-    private func make(_ job: WorkJob) {
+    func make(_ job: WorkJob, scalesVariants: Bool = true) {
+        if scalesVariants, let scaling = plan.scaling() { return scale(scaling, job) }
         if let original = plan.originalMemoryHit() {
             job.note(.memoryHit(key: plan.originalKey ?? ""))
             job.note(.queued(.transform))

@@ -1,0 +1,197 @@
+import ModelTestSupport
+import TestSupport
+import Testing
+
+@testable import WebImageLoading
+@testable import WebImageModel
+
+/// The decision about images of other sizes, for all combinations, against rules that are written down a second time here.
+@Suite struct VariantChoiceTests {
+    private enum Fit: CaseIterable {
+        case full, inside, covering, stretched
+
+        func options(_ side: Int) -> ImageDecodeOptions {
+            var options = ImageDecodeOptions()
+            if self != .full { options.thumbnailPixelSize = ImageSize(width: Double(side), height: Double(side)) }
+            options.preserveAspectRatio = self != .stretched
+            options.thumbnailCovers = self == .covering
+            return options
+        }
+    }
+
+    private let coder = PlainCoder()
+    private static let sides = [32, 48, 64, 96, 200, 700]
+    private static let source = (width: 601, height: 407)
+    /// None, one that commutes with scaling, one that does not, and a crop.
+    private let chains: [LoadPlan.Chain] = [
+        LoadPlan.Chain([]),
+        LoadPlan.Chain([FlippingTransformer(horizontal: true, vertical: false)]),
+        LoadPlan.Chain([BlurTransformer(radius: 2)]),
+        LoadPlan.Chain([CroppingTransformer(rect: ImageRect(x: 0, y: 0, width: 20, height: 20))]),
+    ]
+
+    /// The upright size that a decoder makes of the file.
+    private func decoded(_ options: ImageDecodeOptions, _ orientation: ImageOrientation) throws -> (
+        width: Int, height: Int
+    ) {
+        var properties = ImageProperties(format: .png, width: Self.source.width, height: Self.source.height)
+        properties.orientation = orientation
+        let plan = try DecodePlan.make(for: properties, options: options)
+        return orientation.swapsSides ? (plan.height, plan.width) : (plan.width, plan.height)
+    }
+
+    private func variant(
+        _ options: ImageDecodeOptions,
+        _ orientation: ImageOrientation,
+        _ chain: LoadPlan.Chain,
+        isExact: Bool = true,
+        isFirstFrame: Bool = false
+    ) throws -> ImageVariant {
+        let size = try decoded(options, orientation)
+        let (width, height) = Self.source
+        return ImageVariant(
+            key: "\(size)",
+            size: size,
+            sourceSize: orientation.swapsSides ? (height, width) : (width, height),
+            sourceHash: 1,
+            kind: ImageVariant.Kind(options, coder: coder, transformerKey: chain.key),
+            isFirstFrame: isFirstFrame,
+            isExact: isExact
+        )
+    }
+
+    /// Whether one side is long enough.
+    private func suffices(_ available: Int, _ wanted: Int) -> Bool {
+        available == wanted || Double(available) >= 1.5 * Double(wanted)
+    }
+
+    @Test(arguments: [
+        ImageOrientation.up, .upMirrored, .down, .downMirrored, .leftMirrored, .right, .rightMirrored, .left,
+    ])
+    func
+        `No result is too small, of another size than a decode, or of other transformers, and no usable image is missed`(
+            _ orientation: ImageOrientation
+        ) throws
+    {
+        var counts = (scaled: 0, previews: 0, none: 0, wrong: 0)
+        for (wantedIndex, wanted) in chains.enumerated() {
+            for (index, chain) in chains.enumerated() {
+                // The fit of a variant varies with its size.
+                let variants = try Self.sides.enumerated().map { number, side in
+                    let fit = Fit.allCases[(number + 1 + index) % 3 + 1]
+                    return try variant(fit.options(side), orientation, chain, isExact: number != 2)
+                }.sorted { $0.width * $0.height < $1.width * $1.height }
+                let sets = index == wantedIndex ? Array(0..<(1 << variants.count)) : [(1 << variants.count) - 1]
+                for fit in Fit.allCases {
+                    for side in Self.sides {
+                        let options = fit.options(side)
+                        let size = try decoded(options, orientation)
+                        let request = VariantRequest(options, coder: coder, wanted)
+                        for set in sets {
+                            let present = variants.enumerated().filter { set & 1 << $0.offset != 0 }.map(\.element)
+                            let choice = request.choose(among: variants) { variant in
+                                present.first { $0.key == variant.key }
+                            }
+                            let usable = present.filter {
+                                $0.isExact && index == wantedIndex && index < 2 && fit != .full
+                                    && suffices($0.width, size.width) && suffices($0.height, size.height)
+                            }
+                            switch choice {
+                            case .scale(let found, let variant, let width, let height):
+                                counts.scaled += 1
+                                let isRight =
+                                    (width, height) == size && found.key == variant.key
+                                    && usable.contains { $0.key == variant.key }
+                                    && usable.allSatisfy { $0.width * $0.height >= variant.width * variant.height }
+                                if !isRight { counts.wrong += 1 }
+                            case .preview(let found, let variant):
+                                counts.previews += 1
+                                let isRight = usable.isEmpty && index == wantedIndex && found.key == variant.key
+                                if !isRight { counts.wrong += 1 }
+                            case .none:
+                                counts.none += 1
+                                if !usable.isEmpty || index == wantedIndex && !present.isEmpty { counts.wrong += 1 }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        #expect(counts.wrong == 0)
+        #expect(counts.scaled > 1000 && counts.previews > 1000 && counts.none > 200, "\(counts)")
+    }
+
+    private func choice(_ variant: ImageVariant, _ options: ImageDecodeOptions) -> VariantChoice<Bool> {
+        VariantRequest(options, coder: coder, LoadPlan.Chain([])).choose(among: [variant]) { _ in true }
+    }
+
+    private func isScaled(_ variant: ImageVariant, _ options: ImageDecodeOptions) -> Bool {
+        if case .scale = choice(variant, options) { return true }
+        return false
+    }
+
+    private enum Note: OptionKey { static let defaultValue = 0 }
+
+    @Test func `Images of other options are not used, except options that do not change pixels`() throws {
+        let other: [(inout ImageDecodeOptions) -> Void] = [
+            { $0.pixelFormat = .bgra8Premultiplied }, { $0.decodeToHDR = true }, { $0.scalingQuality = .fast },
+            { $0.page = 1 }, { $0.rawDevelopment = .full }, { $0.videoTime = 1 }, { $0.formatHint = .png },
+            { $0.values[Note.self] = 1 }, { $0.limits.maximumPixelCount = 1_000_000 },
+        ]
+        let same: [(inout ImageDecodeOptions) -> Void] = [
+            { $0.scaleFactor = 2 }, { $0.refusesDamagedData = true }, { $0.requiresAnimation = true },
+            { $0.preloadsAllFrames = true }, { $0.decodeFirstFrameOnly = true },
+        ]
+        let wanted = Fit.inside.options(100)
+        func variant(_ change: (inout ImageDecodeOptions) -> Void) throws -> ImageVariant {
+            var options = Fit.inside.options(300)
+            change(&options)
+            let normal = try self.variant(Fit.inside.options(300), .up, LoadPlan.Chain([]))
+            return ImageVariant(
+                key: "k",
+                size: (normal.width, normal.height),
+                sourceSize: Self.source,
+                sourceHash: 1,
+                kind: ImageVariant.Kind(options, coder: coder, transformerKey: "")
+            )
+        }
+        for (number, change) in other.enumerated() {
+            guard case .none = choice(try variant(change), wanted) else {
+                Issue.record("option \(number)")
+                continue
+            }
+        }
+        for (number, change) in same.enumerated() { #expect(isScaled(try variant(change), wanted), "option \(number)") }
+        // What is not one of the two lists, and not about sizes, is compared as a whole.
+        let sizes = ["thumbnailPixelSize", "preserveAspectRatio", "thumbnailCovers", "scaleDownLimitBytes"]
+        let all = Mirror(reflecting: ImageDecodeOptions()).children.count
+        #expect(all == other.count + same.count + sizes.count)
+    }
+
+    @Test func `A byte limit that reduces the result, or a source above the limits, needs a decode`() throws {
+        let variant = try variant(Fit.inside.options(300), .up, LoadPlan.Chain([]))
+        var options = Fit.inside.options(100)
+        options.scaleDownLimitBytes = 100 * 68 * 4
+        #expect(isScaled(variant, options))
+        options.scaleDownLimitBytes -= 4
+        #expect(!isScaled(variant, options))
+    }
+
+    @Test func `The first frame of an animation serves only loads of a first frame, and others as a preview`() throws {
+        let variant = try variant(Fit.inside.options(300), .up, LoadPlan.Chain([]), isFirstFrame: true)
+        var options = Fit.inside.options(100)
+        #expect(!isScaled(variant, options))
+        if case .preview = choice(variant, options) {} else { Issue.record("no preview") }
+        options.decodeFirstFrameOnly = true
+        #expect(isScaled(variant, options))
+    }
+
+    @Test func `Another coder's images are not used`() throws {
+        let variant = try variant(Fit.inside.options(300), .up, LoadPlan.Chain([]))
+        let request = VariantRequest(Fit.inside.options(100), coder: PlainCoder(), LoadPlan.Chain([]))
+        guard case .none = request.choose(among: [variant], find: { _ in true }) else {
+            Issue.record("used")
+            return
+        }
+    }
+}
