@@ -52,3 +52,23 @@ void cpixels_pick_pixels(const uint8_t *row, size_t width, size_t factor, uint8_
         memcpy(output, row + 4 * from, 4);
     }
 }
+
+/// The number of channels is known where this is compiled.
+INLINE void halve_rows(const uint8_t *upper, const uint8_t *lower, size_t width, size_t channels, uint8_t *output) {
+    for (size_t x = 0; x + 1 < width; x += 2, upper += 2 * channels, lower += 2 * channels, output += channels) {
+        for (size_t c = 0; c < channels; c++) {
+            output[c] = (uint8_t)((upper[c] + upper[c + channels] + lower[c] + lower[c + channels] + 2) >> 2);
+        }
+    }
+    if (width % 2 == 0) { return; }
+    for (size_t c = 0; c < channels; c++) { output[c] = (uint8_t)((upper[c] + lower[c] + 1) >> 1); }
+}
+
+MULTIVERSION void cpixels_halve_rows(
+    const uint8_t *upper, const uint8_t *lower, size_t width, size_t channels, uint8_t *output) {
+    switch (channels) {
+    case 1: halve_rows(upper, lower, width, 1, output); break;
+    case 3: halve_rows(upper, lower, width, 3, output); break;
+    default: halve_rows(upper, lower, width, 4, output); break;
+    }
+}

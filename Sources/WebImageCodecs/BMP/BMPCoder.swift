@@ -70,7 +70,7 @@ public struct BMPCoder: ImageCoder {
         return properties
     }
 
-    private static func profile(_ header: BMPHeader, _ bytes: UnsafeRawBufferPointer, _ limits: ImageLimits) -> Data? {
+    static func profile(_ header: BMPHeader, _ bytes: UnsafeRawBufferPointer, _ limits: ImageLimits) -> Data? {
         guard let range = header.profile, range.count <= limits.maximumColorProfileByteCount else { return nil }
         return Data(bytes[range])
     }

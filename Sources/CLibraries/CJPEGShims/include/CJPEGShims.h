@@ -101,3 +101,49 @@ enum webimage_jpeg_status webimage_jpeg_encoder_write(
 /// Ends the file and transfers its bytes to the caller, to be freed with `free`.
 enum webimage_jpeg_status webimage_jpeg_encoder_finish(
     struct webimage_jpeg_encoder *encoder, uint8_t **bytes, size_t *byte_count);
+
+/// Bytes in memory, or of an open file if `memory` is NULL. Both must stay valid.
+struct webimage_jpeg_bytes {
+    const uint8_t *memory;
+    int file;
+    uint64_t count;
+};
+
+/// Where the code of a unit of blocks begins.
+struct webimage_jpeg_place {
+    /// The offset in the source times 8, and the bit.
+    uint64_t bit;
+    int16_t dc[4];
+    /// The number of units until the next restart marker.
+    uint32_t restart;
+};
+
+struct webimage_jpeg_layout {
+    /// The units (MCUs) of the image, and the pixels of each.
+    uint32_t columns, rows, unit_width, unit_height;
+    /// The image of the means of 16 by 16 pixels.
+    uint32_t mean_width, mean_height;
+    int component_count;
+    size_t index_byte_count;
+};
+
+struct webimage_jpeg_index;
+
+/// Creates an index for a baseline image with Huffman codes and one scan, whose components are sampled at most twice as often as others. NULL for other
+/// images, and without memory. `header` are the bytes before the scan's data, which begins at `scan_start` of the source.
+struct webimage_jpeg_index *webimage_jpeg_index_create(
+    const uint8_t *header, size_t header_count, struct webimage_jpeg_bytes source, uint64_t scan_start);
+void webimage_jpeg_index_free(struct webimage_jpeg_index *index);
+struct webimage_jpeg_layout webimage_jpeg_index_layout(const struct webimage_jpeg_index *index);
+
+/// Indexes the next `row_count` rows of units; `row` becomes the number of all rows so far. By one thread at a time; rows that are indexed may be copied
+/// meanwhile. Fails where the data is damaged or ends.
+enum webimage_jpeg_status webimage_jpeg_index_walk(struct webimage_jpeg_index *index, uint32_t row_count, uint32_t *row);
+
+/// Copies a rectangle of units, all of which are indexed, into a JPEG of its own. Its bytes are to be freed with `free`.
+enum webimage_jpeg_status webimage_jpeg_index_copy(
+    const struct webimage_jpeg_index *index, uint32_t column, uint32_t row, uint32_t column_count, uint32_t row_count,
+    uint8_t **bytes, size_t *byte_count);
+
+/// Writes a row of the image of means, all of whose units are indexed: grey, RGB, or CMYK as stored.
+void webimage_jpeg_index_means(const struct webimage_jpeg_index *index, uint32_t row, uint8_t *out);

@@ -249,5 +249,10 @@ void cpixels_limit_alpha(float *pixels, size_t count);
 void cpixels_reduce_row(
     const uint8_t *row, size_t width, size_t channels, size_t factor, uint8_t *output, bool adds);
 
+/// Makes one row of half the width, rounded up, from two: the means of two by two pixels, rounded to nearest. An odd last pixel counts twice. `channels`
+/// is at most 4.
+void cpixels_halve_rows(
+    const uint8_t *upper, const uint8_t *lower, size_t width, size_t channels, uint8_t *output);
+
 /// The same by picking one pixel of four bytes of every `factor`: for straight alpha, whose colours cannot be averaged.
 void cpixels_pick_pixels(const uint8_t *row, size_t width, size_t factor, uint8_t *output);

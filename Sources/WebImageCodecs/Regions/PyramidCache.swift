@@ -1,0 +1,90 @@
+import FoundationEssentials
+import Glibc
+
+/// A directory for tiles of images whose regions cannot be read otherwise: PNG, strips of TIFF, progressive JPEG and others above 128 MiB of pixels.
+///
+/// The first reads of such an image decode it once, from the top, and write tiles of 512 pixels at all levels into one file. Readers of the same bytes
+/// use that file later, also in other processes: it is found by the file's identity (device, inode, size, times), or by a hash of data in memory. Tiles
+/// of JPEG are JPEG of quality 95, others are lossless. The file takes about a third more than the image in that format.
+///
+/// A file that is damaged, or was not completed, is made again. The directory has mode 0700.
+public struct PyramidCache: Sendable, Hashable {
+    /// The path of the directory. It is created when it is needed, with its parent directories.
+    public var directory: String
+    /// The maximum number of bytes of all files. The files that were opened least recently are removed to make room. 1 GiB by default. An image that
+    /// needs more is refused with ``WebImageError/Code/limitExceeded``.
+    public var maximumByteCount: Int
+
+    /// Creates a description of a directory. Nothing is read or written.
+    public init(directory: String, maximumByteCount: Int = 1 << 30) {
+        self.directory = directory
+        self.maximumByteCount = maximumByteCount
+    }
+
+    /// The directory `webimage-pyramids` in the user's cache directory (`$XDG_CACHE_HOME`, else `~/.cache`); nil if there is neither.
+    public static var shared: PyramidCache? {
+        let (cache, home) = (environment("XDG_CACHE_HOME"), environment("HOME"))
+        guard let parent = cache ?? home.map({ $0 + "/.cache" }) else { return nil }
+        return PyramidCache(directory: parent + "/webimage-pyramids")
+    }
+
+    /// Returns the absolute path in a variable; relative paths are ignored, as the XDG specification requires.
+    private static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+
+    /// Removes all files of pyramids. Readers that have opened one continue to use it. Blocks the thread.
+    public func removeAll() {
+        for file in files() { unlink(path(file.name)) }
+    }
+
+    // MARK: Files
+
+    static let suffix = ".pyramid"
+
+    func path(_ name: String) -> String { directory + "/" + name }
+
+    /// Returns the name of the file for an image.
+    func name(_ identity: String) -> String { Hashing.md5Hex(identity, suffix: Self.suffix) }
+
+    /// Creates the directory.
+    ///
+    /// - Throws: ``WebImageError/Code/fileAccessFailed``.
+    func create() throws(WebImageError) {
+        var parent = ""
+        for part in directory.split(separator: "/", omittingEmptySubsequences: true) {
+            parent += (parent.isEmpty && !directory.hasPrefix("/") ? "" : "/") + part
+            if mkdir(parent, 0o700) != 0, errno != EEXIST {
+                throw WebImageError(.fileAccessFailed, "\(parent): \(String(cString: strerror(errno)))")
+            }
+        }
+    }
+
+    /// The files with their sizes, the least recently used one first.
+    private func files() -> [(name: String, byteCount: Int)] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var files: [(name: String, byteCount: Int, used: Int)] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            var status = stat()
+            guard name.hasSuffix(Self.suffix), lstat(path(name), &status) == 0, status.st_mode & S_IFMT == S_IFREG
+            else { continue }
+            files.append((name, Int(status.st_size), status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec))
+        }
+        return files.sorted { $0.used < $1.used }.map { ($0.name, $0.byteCount) }
+    }
+
+    /// Removes files until that many bytes fit in.
+    func makeRoom(for byteCount: Int, keeping kept: String) {
+        var files = files()
+        var total = files.reduce(0) { $0 + $1.byteCount }
+        while total > maximumByteCount - byteCount, let file = files.first {
+            files.removeFirst()
+            guard file.name != kept else { continue }
+            if unlink(path(file.name)) == 0 { total -= file.byteCount }
+        }
+    }
+}

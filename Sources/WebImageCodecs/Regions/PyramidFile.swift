@@ -1,0 +1,143 @@
+import CLinux
+import FoundationEssentials
+import Glibc
+
+/// A file of tiles that is read, or written.
+final class PyramidFile: @unchecked Sendable {
+    // Sendable because the descriptor never changes, `end` and `temporary` are used by the one thread that writes, and the index has a lock.
+
+    private let file: Int32
+    private let cache: PyramidCache
+    private let index: Lock<PyramidIndex>
+    private let name: String
+    /// The offset of the next tile.
+    private var end = PyramidIndex.magic.count
+    /// The path until the file is complete; nil for a complete one.
+    private var temporary: String?
+
+    private init(_ file: Int32, _ cache: PyramidCache, _ index: PyramidIndex, name: String, temporary: String? = nil) {
+        (self.file, self.cache, self.name, self.temporary) = (file, cache, name, temporary)
+        self.index = Lock(index)
+    }
+
+    deinit {
+        close(file)
+        if let temporary { unlink(temporary) }
+    }
+
+    /// Opens the complete file of an image; nil if there is none that is sound.
+    static func open(_ cache: PyramidCache, _ wanted: PyramidIndex) -> PyramidFile? {
+        let name = cache.name(wanted.identity + " \(wanted.tileSize)")
+        let file = Glibc.open(cache.path(name), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard file >= 0 else { return nil }
+        guard let index = readIndex(file), index.identity == wanted.identity, index.levels == wanted.levels,
+            index.tileSize == wanted.tileSize
+        else {
+            close(file)
+            return nil
+        }
+        // Marks the file as used.
+        futimens(file, nil)
+        return PyramidFile(file, cache, index, name: name)
+    }
+
+    private static func readIndex(_ file: Int32) -> PyramidIndex? {
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+            return nil
+        }
+        let count = Int(status.st_size)
+        let trailerCount = PyramidIndex.trailerByteCount
+        guard count > trailerCount, let trailer = try? read(file, count - trailerCount, trailerCount),
+            let (range, checksum) = PyramidIndex.range(trailer: trailer, fileByteCount: count),
+            let bytes = try? read(file, range.lowerBound, range.count)
+        else { return nil }
+        return PyramidIndex(parsing: bytes, checksum: checksum, offset: range.lowerBound)
+    }
+
+    /// Creates a file that gets its name when it is complete.
+    ///
+    /// - Throws: ``WebImageError/Code/fileAccessFailed``.
+    static func create(_ cache: PyramidCache, _ index: PyramidIndex) throws(WebImageError) -> PyramidFile {
+        try cache.create()
+        let temporary = cache.path("part-\(String(UInt64.random(in: .min ... .max), radix: 36))")
+        let file = Glibc.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { throw error(temporary, errno) }
+        let name = cache.name(index.identity + " \(index.tileSize)")
+        let result = PyramidFile(file, cache, index, name: name, temporary: temporary)
+        try result.write(Data(PyramidIndex.magic), at: 0)
+        return result
+    }
+
+    private static func error(_ path: String, _ number: Int32) -> WebImageError {
+        WebImageError(.fileAccessFailed, "\(path): \(String(cString: strerror(number)))")
+    }
+
+    // MARK: Writing
+
+    /// Appends a tile.
+    ///
+    /// - Throws: ``WebImageError/Code/limitExceeded`` if the file gets too large for the cache, ``WebImageError/Code/fileAccessFailed``.
+    func append(_ tile: Data, level: Int, column: Int, row: Int) throws(WebImageError) {
+        let (most, required) = (cache.maximumByteCount, end + tile.count)
+        guard required <= most else {
+            throw .limitExceeded("PyramidCache.maximumByteCount", allowed: most, required: required)
+        }
+        try write(tile, at: end)
+        let checksum = tile.withUnsafeBytes { Hashing.xxh3($0) }
+        let entry = PyramidIndex.Entry(offset: end, byteCount: tile.count, checksum: checksum)
+        end = required
+        index.withLock { $0[level, column: column, row: row] = entry }
+    }
+
+    /// Completes the file, which replaces an older one. If that fails, this reader still has its tiles.
+    func finish() {
+        guard let path = temporary else { return }
+        let bytes = index.withLock { $0 }.encoded(at: end)
+        cache.makeRoom(for: end + bytes.count, keeping: name)
+        do throws(WebImageError) { try write(bytes, at: end) } catch { return }
+        if rename(path, cache.path(name)) == 0 { temporary = nil }
+    }
+
+    private func write(_ data: Data, at offset: Int) throws(WebImageError) {
+        try data.withBytes { (bytes) throws(WebImageError) in
+            var done = 0
+            while done < bytes.count, let base = bytes.baseAddress {
+                let result = FileCalls.system.writeAt(file, base + done, bytes.count - done, offset + done)
+                if result == -Int(EINTR) { continue }
+                guard result > 0 else { throw Self.error(cache.directory, result < 0 ? Int32(-result) : EIO) }
+                done += result
+            }
+        }
+    }
+
+    // MARK: Reading
+
+    /// Returns the bytes of a tile.
+    ///
+    /// - Throws: ``WebImageError/Code/badImageData`` for a damaged file, which is removed, so that it is made again.
+    func tile(level: Int, column: Int, row: Int) throws(WebImageError) -> Data {
+        let entry = index.withLock { $0[level, column: column, row: row] }
+        let data = try Self.read(file, entry.offset, entry.byteCount)
+        guard entry.byteCount > 0, data.withUnsafeBytes({ Hashing.xxh3($0) }) == entry.checksum else {
+            unlink(cache.path(name))
+            throw WebImageError(.badImageData, "the tiles in \(cache.directory) are damaged")
+        }
+        return data
+    }
+
+    private static func read(_ file: Int32, _ offset: Int, _ count: Int) throws(WebImageError) -> Data {
+        var data = Data(count: count)
+        let problem: SystemCallError? = data.withUnsafeMutableBytes { bytes in
+            guard let base = bytes.baseAddress else { return nil }
+            do throws(SystemCallError) {
+                try FileCalls.system.readFully(file, into: base, count: count, at: offset, path: "tiles of an image")
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let problem { throw WebImageError(.fileAccessFailed, problem.description) }
+        return data
+    }
+}

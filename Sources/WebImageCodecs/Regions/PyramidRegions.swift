@@ -1,0 +1,139 @@
+import FoundationEssentials
+import Glibc
+
+/// Regions of an image whose rows are decoded once, from the top, into a file of tiles.
+final class PyramidRegions: RegionSource {
+    private let file: PyramidFile
+    private let builder: PyramidBuilder?
+    private let properties: ImageProperties
+    private let options: RegionOptions
+    private let format: PixelFormat
+    private let size: RegionLevel
+    private let tileSize: Int
+    private let upright: [RegionLevel]
+    private let stopwatch: Lock<DecodeStopwatch?>
+
+    private static let queue = WorkQueue(name: "webimage.pyramids", width: 1)
+
+    /// Returns nil if there is no file of tiles yet, and no rows to make one.
+    ///
+    /// - Parameter rows: Returns the rows of the image. Only called without a file.
+    init?(
+        _ bytes: RegionBytes,
+        _ properties: ImageProperties,
+        _ levels: [RegionLevel],
+        _ options: RegionOptions,
+        _ cache: PyramidCache,
+        rows: () throws(WebImageError) -> (any ScanlineSource)?
+    ) throws(WebImageError) {
+        (self.properties, self.options) = (properties, options)
+        tileSize = options.usedTileSize
+        upright = levels
+        size = RegionLevel(width: properties.width, height: properties.height)
+        let isLossy = properties.format == .jpeg
+        let index = PyramidIndex(identity: bytes.identity(), size: size, tileSize: tileSize)
+        stopwatch = Lock(DecodeStopwatch(options.limits))
+        format = properties.hasAlpha ? .bgra8Premultiplied : options.decoding.pixelFormat ?? .rgb8
+        if let file = PyramidFile.open(cache, index) {
+            (self.file, builder) = (file, nil)
+            return
+        }
+        guard let rows = try rows() else { return nil }
+        file = try PyramidFile.create(cache, index)
+        builder = try PyramidBuilder(
+            try ImageAssembler.rowsOf8Bits(rows, properties, options.decoding),
+            retaining: bytes,
+            levels: index.levels,
+            tileSize: tileSize,
+            isLossy: isLossy,
+            limits: options.limits,
+            file: file
+        )
+    }
+
+    var passQueue: WorkQueue? { Self.queue }
+
+    func rowsNeeded(for area: PixelArea, level: Int) -> Int {
+        guard builder != nil else { return 0 }
+        let stored = area.stored(from: properties.orientation, in: upright[level])
+        let rows = (stored.bottom + tileSize - 1) / tileSize * tileSize
+        return min(rows << level, size.height)
+    }
+
+    func advance() throws(WebImageError) -> Int {
+        guard let builder else { return .max }
+        guard var watch = stopwatch.withLock({ $0 }) else { return try builder.advance(nil) }
+        defer { stopwatch.withLock { $0 = watch } }
+        return try watch.measure { (deadline) throws(WebImageError) in try builder.advance(deadline) }
+    }
+
+    func read(_ area: PixelArea, level: Int, check: RegionCheck) throws(WebImageError) -> Image {
+        let stored = area.stored(from: properties.orientation, in: upright[level])
+        let bitmap = try Bitmap.allocate(width: stored.width, height: stored.height, pixelFormat: format)
+        for row in stored.top / tileSize...(stored.bottom - 1) / tileSize {
+            for column in stored.left / tileSize...(stored.right - 1) / tileSize {
+                try check()
+                try draw(column: column, row: row, level, stored, into: bitmap)
+            }
+        }
+        let plan = DecodePlan(
+            width: stored.width,
+            height: stored.height,
+            orientation: properties.orientation,
+            isThumbnail: level > 0
+        )
+        return Image(
+            bitmap: try bitmap.upright(from: properties.orientation),
+            metadata: ImageAssembler.metadata(properties, plan, options.decoding),
+            decodeOptions: options.decoding
+        )
+    }
+
+    private func draw(
+        column: Int,
+        row: Int,
+        _ level: Int,
+        _ area: PixelArea,
+        into bitmap: Bitmap
+    ) throws(WebImageError) {
+        let bytes = try file.tile(level: level, column: column, row: row)
+        var decoding = options.decoding
+        decoding.pixelFormat = format
+        let coder: any ImageCoder = bytes.first == 0xFF ? JPEGCoder() : PNGCoder()
+        let tile = try coder.decode(bytes, options: decoding).bitmap
+        let (left, top) = (column * tileSize, row * tileSize)
+        let columns = max(left, area.left)..<min(left + tile.width, area.right)
+        let rows = max(top, area.top)..<min(top + tile.height, area.bottom)
+        let (width, height) = (PyramidBuilder.side(level, size.width), PyramidBuilder.side(level, size.height))
+        let isWhole = tile.width == min(tileSize, width - left) && tile.height == min(tileSize, height - top)
+        guard isWhole, tile.pixelFormat == format, !columns.isEmpty, !rows.isEmpty else {
+            throw WebImageError(.badImageData, "a tile has another size than the image")
+        }
+        let pixel = format.bytesPerPixel
+        for y in rows {
+            memcpy(
+                bitmap.mutableRow(y - area.top) + (columns.lowerBound - area.left) * pixel,
+                tile.mutableRow(y - top) + (columns.lowerBound - left) * pixel,
+                columns.count * pixel
+            )
+        }
+    }
+}
+
+extension ImageAssembler {
+    /// Returns the rows with 8 bits for each component.
+    fileprivate static func rowsOf8Bits(
+        _ source: any ScanlineSource,
+        _ properties: ImageProperties,
+        _ options: ImageDecodeOptions
+    ) throws(WebImageError) -> any ScanlineSource {
+        guard source.layout == .rgbaFloat else { return source }
+        let converter = HighBitDepthConverter(
+            color: source.color,
+            profile: source.colorProfile,
+            limit: options.limits.maximumColorProfileByteCount,
+            toneMaps: properties.isHighDynamicRange
+        )
+        return try NarrowedRows(source, converter, hasAlpha: properties.hasAlpha)
+    }
+}
