@@ -12,8 +12,14 @@ struct TIFFBlock {
     /// of samples per pixel, which all must be decoded even if one is used.
     private static let mostBytesPerPixel = 16
 
+    /// - Parameter width: the number of columns that are read.
     /// - Throws: ``WebImageError/Code/badImageData`` for rows that are too short for their samples, ``WebImageError/Code/limitExceeded``.
-    init(_ info: webimage_tiff_info, _ pixels: TIFFPixels, _ limits: ImageLimits) throws(WebImageError) {
+    init(
+        _ info: webimage_tiff_info,
+        _ pixels: TIFFPixels,
+        _ limits: ImageLimits,
+        width: Int
+    ) throws(WebImageError) {
         guard !info.tiled || info.tile_width > 0 && info.tile_height > 0 else {
             throw WebImageError(.badImageData, "TIFF: invalid tile size")
         }
@@ -22,7 +28,7 @@ struct TIFFBlock {
         guard unit >= needed, unit > 0, needed > 0 else {
             throw WebImageError(.badImageData, "TIFF: rows have \(unit) bytes, \(needed) are needed")
         }
-        let (width, height) = (Int(info.width), Int(info.height))
+        let height = Int(info.height)
         let across = info.tiled ? (width + Int(info.tile_width) - 1) / Int(info.tile_width) : 1
         let down = info.tiled ? (height + Int(info.tile_height) - 1) / Int(info.tile_height) : height
         let planes = info.separate_planes ? pixels.channels.count : 1

@@ -18,7 +18,7 @@ extension TIFFCoder {
                 let need = Self.assembly(file, .rgb8, properties, plan, options)
                 return DecodeMemoryNeed(need, decoder: Self.convertedByteCount(file) + Self.tables(file))
             }
-            let block = try TIFFBlock(file.info, pixels, options.limits)
+            let block = try TIFFBlock(file.info, pixels, options.limits, width: file.width)
             // Only reading floating-point samples shows whether any is brighter than white.
             let isHighBitDepth =
                 options.keepsHighBitDepth && properties.isHighBitDepth || pixels.model == .lab && pixels.bits > 8

@@ -7,10 +7,16 @@ final class TIFFFile {
     let info: webimage_tiff_info
     let reader: OpaquePointer
 
-    /// - Parameter bytes: must stay valid as long as the file lives.
+    /// - Parameters:
+    ///   - bytes: must stay valid as long as the file lives.
+    ///   - directory: the offset of another image's directory; 0 for the first image.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``;
     ///   ``WebImageError/Code/unsupportedFormat`` for a compression that is not one of ``compressions``.
-    init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(WebImageError) {
+    init(
+        _ bytes: UnsafeRawBufferPointer,
+        limits: ImageLimits,
+        directory: Int = 0
+    ) throws(WebImageError) {
         guard ImageFormat(detecting: bytes) == .tiff else { throw WebImageError(.badImageData, "not a TIFF file") }
         // libtiff allocates in proportion to the file and the image, plus a small constant.
         let largest = max(limits.maximumDecodedByteCount, 1 << 20)
@@ -18,7 +24,8 @@ final class TIFFFile {
             throw WebImageError(.outOfMemory, "no memory to decode TIFF")
         }
         var info = webimage_tiff_info()
-        guard webimage_tiff_read_info(reader, &info) else {
+        let isSelected = directory == 0 || webimage_tiff_select(reader, UInt64(directory))
+        guard isSelected, webimage_tiff_read_info(reader, &info) else {
             let error = Self.error(of: reader, limits)
             webimage_tiff_close(reader)
             throw error

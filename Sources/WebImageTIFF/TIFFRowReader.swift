@@ -24,20 +24,33 @@ final class TIFFRowReader: ScanlineSource {
     /// The buffer for one row of bytes for each component.
     private let components: ScratchBuffer
     private let componentCount: Int
-    private var nextRow = 0
+    /// The column of the image that the rows begin with.
+    private let left: Int
+    private var nextRow: Int
     /// The index of the row of tiles in the buffer.
     private var band = -1
 
-    /// - Parameter isHighBitDepth: return samples at full precision, as floats.
+    /// - Parameters:
+    ///   - isHighBitDepth: return samples at full precision, as floats.
+    ///   - columns: the part of the rows of a tiled image that is returned, from the start of a tile on.
+    ///   - firstRow: the first row of a tiled image that is returned, the first one of a tile.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
-    init(_ file: TIFFFile, pixels: TIFFPixels, limits: ImageLimits, isHighBitDepth: Bool = false) throws(WebImageError)
-    {
+    init(
+        _ file: TIFFFile,
+        pixels: TIFFPixels,
+        limits: ImageLimits,
+        isHighBitDepth: Bool = false,
+        columns: Range<Int>? = nil,
+        firstRow: Int = 0
+    ) throws(WebImageError) {
         self.file = file
         self.limits = limits
         self.pixels = pixels
-        width = file.width
+        width = columns?.count ?? file.width
+        left = columns?.lowerBound ?? 0
         height = file.height
-        let block = try TIFFBlock(file.info, pixels, limits)
+        nextRow = firstRow
+        let block = try TIFFBlock(file.info, pixels, limits, width: width)
         samples = TIFFSamples(pixels, file.info)
         lab = pixels.model == .lab && !isHighBitDepth ? try LabTransform() : nil
         let profile = pixels.model == .lab ? nil : file.colorProfile(limits)
@@ -109,7 +122,7 @@ final class TIFFRowReader: ScanlineSource {
                 let buffer = raw.base + index * planeBytes + tile * Int(info.tile_bytes)
                 let y = UInt32(number) * info.tile_height
                 let count = Int(info.tile_bytes)
-                guard webimage_tiff_read_tile(file.reader, buffer, count, UInt32(x), y, UInt16(channel)) else {
+                guard webimage_tiff_read_tile(file.reader, buffer, count, UInt32(left + x), y, UInt16(channel)) else {
                     throw TIFFFile.error(of: file.reader, limits)
                 }
             }

@@ -26,7 +26,8 @@ enum ExitStatus {
 enum Program {
     static let version = Release.version
     static let commands: [any Command.Type] = [
-        GetCommand.self, IdentifyCommand.self, ShowCommand.self, PrefetchCommand.self, CacheCommand.self,
+        GetCommand.self, IdentifyCommand.self, ShowCommand.self, TilesCommand.self, PrefetchCommand.self,
+        CacheCommand.self,
     ]
 
     /// Runs what needs no coder and no thread, and returns the exit status; nil for everything else.

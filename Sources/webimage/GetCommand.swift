@@ -56,7 +56,11 @@ enum GetCommand: Command {
             context.storeCacheType = source.isRemote && common.usesCache ? .disk : ImageCacheType.none
             let explanation = explains ? Explanation(files.target, json: common.json) : nil
             context.observer = explanation?.recording
-            let outcome = await Loading.load(source, id: id, session: session, context: context, display: display)
+            let cropped = await RegionLoading.load(source, image, session, context)
+            let outcome =
+                if let cropped { cropped } else {
+                    await Loading.load(source, id: id, session: session, context: context, display: display)
+                }
             do {
                 let result = try outcome.result.get()
                 let written = try await write(result, source, image, output, files)

@@ -75,7 +75,11 @@ extension Program {
                     ManualItem(
                         "~/.cache/webimage/",
                         "Cached images. 'webimage cache path' prints the directory of a cache, 'webimage cache clear' empties it."
-                    )
+                    ),
+                    ManualItem(
+                        "~/.cache/webimage-pyramids/",
+                        "Intermediate files of 'webimage tiles', at most 1 GiB; they may be deleted."
+                    ),
                 ]
             ),
         ]
@@ -96,6 +100,14 @@ extension Program {
             ManualItem(
                 "webimage identify --json photo.jpg https://example.com/icon.png",
                 "Print the properties of two images, for programs"
+            ),
+            ManualItem(
+                "webimage tiles map.tif -o map",
+                "Write Deep Zoom tiles of a large image for a viewer in a web page"
+            ),
+            ManualItem(
+                "webimage tiles map.tif -o map",
+                "Write Deep Zoom tiles of a large image for a viewer in a web page"
             ),
             ManualItem("webimage show https://example.com/cat.gif", "Play an animation in the terminal"),
             ManualItem("webimage prefetch urls.txt -j 12", "Load a list of URLs into the cache, twelve at a time"),

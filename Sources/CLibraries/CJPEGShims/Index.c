@@ -228,7 +228,9 @@ static inline bool skip_ac(struct bits *bits, const struct codes *codes) {
         bits_fill(bits);
         uint32_t look = (uint32_t)(bits->buffer >> (64 - look_bits));
         int count = codes->run_count[look];
-        if (codes->run_bits[look] > 0 && next + (count & ~end_of_block) <= 64) {
+        // After the last coefficient there is no code for the end of the block: what looks like it belongs to the next one.
+        int most = count & end_of_block ? 63 : 64;
+        if (codes->run_bits[look] > 0 && next + (count & ~end_of_block) <= most) {
             bits_drop(bits, codes->run_bits[look]);
             if (count & end_of_block) { return true; }
             next += count;
@@ -597,6 +599,20 @@ static bool copy_block(struct bits *bits, struct writer *writer, const struct co
     return true;
 }
 
+/// Goes to the data after the next restart marker, which the first pass has seen.
+static bool find_restart(struct bits *bits) {
+    bits->buffer = 0;
+    bits->count = bits->invented = 0;
+    while (true) {
+        if (bits->next + 2 > bits->end) { bits_advance(bits); }
+        if (bits->next + 2 > bits->end) { return false; }
+        if (bits->window[bits->next + 1] != 0xFF) { break; }
+        bits->next++;
+    }
+    bits->next += 2;
+    return true;
+}
+
 static bool copy_row(
     const struct webimage_jpeg_index *index, struct bits *bits, struct writer *writer, const struct webimage_jpeg_place *place,
     uint32_t skipped, uint32_t count, int *written) {
@@ -606,16 +622,7 @@ static bool copy_row(
     bits_go_to(bits, place->bit);
     for (uint32_t column = 0; column < skipped + count; column++) {
         if (index->interval > 0 && until_restart == 0) {
-            // The first pass has seen the marker.
-            bits_drop(bits, bits->count);
-            bits->count = bits->invented = 0;
-            while (bits->next + 2 > bits->end || bits->window[bits->next + 1] == 0xFF) {
-                if (bits->next + 2 <= bits->end) { bits->next++; }
-                size_t before = bits->end - bits->next;
-                if (before < 2) { bits_advance(bits); }
-                if (bits->end - bits->next < 2) { return false; }
-            }
-            bits->next += 2;
+            if (!find_restart(bits)) { return false; }
             until_restart = index->interval;
             memset(dc, 0, sizeof dc);
         }
@@ -685,21 +692,89 @@ enum webimage_jpeg_status webimage_jpeg_index_copy(
     return webimage_jpeg_ok;
 }
 
+/// Writes the means of the blocks of a row of units: one pixel for each 8 by 8 pixels.
+static bool write_row_of_blocks(
+    const struct webimage_jpeg_index *index, struct bits *bits, const struct webimage_jpeg_place *place, uint32_t skipped,
+    uint32_t count, uint8_t *out, size_t bytes_per_row) {
+    int dc[4], across = (int)index->unit_width / 8, down = (int)index->unit_height / 8;
+    for (int c = 0; c < 4; c++) { dc[c] = place->dc[c]; }
+    uint32_t until_restart = place->restart;
+    bits_go_to(bits, place->bit);
+    for (uint32_t column = 0; column < skipped + count; column++) {
+        if (index->interval > 0 && until_restart == 0) {
+            if (!find_restart(bits)) { return false; }
+            until_restart = index->interval;
+            memset(dc, 0, sizeof dc);
+        }
+        uint8_t *unit = column < skipped ? NULL : out + (column - skipped) * (uint32_t)(across * index->component_count);
+        for (int c = 0; c < index->component_count; c++) {
+            const struct component *component = &index->components[c];
+            uint8_t means[4];
+            for (int block = 0; block < component->horizontal * component->vertical; block++) {
+                int difference;
+                if (!read_dc(bits, component->dc, &difference) || !skip_ac(bits, component->ac)) { return false; }
+                dc[c] += difference;
+                if (dc[c] < -2047 || dc[c] > 2047) { return false; }
+                int value = dc[c] * component->quantum;
+                means[block] = byte_of(128 + (value + (value < 0 ? -4 : 4)) / 8);
+            }
+            for (int y = 0; unit && y < down; y++) {
+                const uint8_t *line = means + y * component->vertical / down * component->horizontal;
+                for (int x = 0; x < across; x++) {
+                    unit[(size_t)y * bytes_per_row + (size_t)(x * index->component_count + c)] =
+                        line[x * component->horizontal / across];
+                }
+            }
+        }
+        if (index->interval > 0) { until_restart--; }
+        if (bits_are_exhausted(bits)) { return false; }
+    }
+    return !bits->failed;
+}
+
+static void convert_means(const struct webimage_jpeg_index *index, const uint8_t *in, uint32_t width, uint8_t *out);
+
+enum webimage_jpeg_status webimage_jpeg_index_blocks(
+    const struct webimage_jpeg_index *index, uint32_t column, uint32_t row, uint32_t column_count, uint8_t *out,
+    size_t bytes_per_row) {
+    if (column > index->columns || column_count > index->columns - column || row >= index->rows) {
+        return webimage_jpeg_bad_data;
+    }
+    struct bits bits = {.source = &index->source, .capacity = 16 << 10};
+    bits.window = malloc(bits.capacity);
+    if (!bits.window) { return webimage_jpeg_no_memory; }
+    const struct webimage_jpeg_place *place = &index->places[row * index->places_per_row + column / index->step];
+    uint32_t skipped = column % index->step;
+    bool is_well = write_row_of_blocks(index, &bits, place, skipped, column_count, out, bytes_per_row);
+    free(bits.window);
+    if (!is_well) { return webimage_jpeg_bad_data; }
+    for (uint32_t y = 0; y < index->unit_height / 8; y++) {
+        uint8_t *line = out + y * bytes_per_row;
+        convert_means(index, line, column_count * index->unit_width / 8, line);
+    }
+    return webimage_jpeg_ok;
+}
+
 /// Multiplies by a factor in units of 1 / 65536, rounded.
 static int scaled(int value, int factor) { return (value * factor + 32768) >> 16; }
 
-void webimage_jpeg_index_means(const struct webimage_jpeg_index *index, uint32_t row, uint8_t *out) {
+/// Converts YCbCr to RGB, and YCCK to CMYK. `in` and `out` may be the same.
+static void convert_means(const struct webimage_jpeg_index *index, const uint8_t *in, uint32_t width, uint8_t *out) {
     int count = index->component_count;
-    const uint8_t *in = index->means + (size_t)row * index->mean_width * (size_t)count;
     bool is_ycc = index->color == JCS_YCbCr || index->color == JCS_YCCK;
-    for (uint32_t x = 0; x < index->mean_width; x++, in += count, out += count) {
-        if (!is_ycc) {
-            memcpy(out, in, (size_t)count);
-            continue;
-        }
-        int y = in[0], cb = in[1] - 128, cr = in[2] - 128;
+    if (!is_ycc) {
+        memmove(out, in, (size_t)width * (size_t)count);
+        return;
+    }
+    for (uint32_t x = 0; x < width; x++, in += count, out += count) {
+        int y = in[0], cb = in[1] - 128, cr = in[2] - 128, black = count == 4 ? in[3] : 0;
         int rgb[3] = {y + scaled(cr, 91881), y - scaled(cb, 22554) - scaled(cr, 46802), y + scaled(cb, 116130)};
         for (int i = 0; i < 3; i++) { out[i] = byte_of(count == 4 ? 255 - rgb[i] : rgb[i]); }
-        if (count == 4) { out[3] = in[3]; }
+        if (count == 4) { out[3] = (uint8_t)black; }
     }
+}
+
+void webimage_jpeg_index_means(const struct webimage_jpeg_index *index, uint32_t row, uint8_t *out) {
+    size_t width = index->mean_width * (size_t)index->component_count;
+    convert_means(index, index->means + row * width, index->mean_width, out);
 }

@@ -127,6 +127,37 @@ static TIFF *file_of(webimage_tiff_reader *reader, int plane) {
     return tiff;
 }
 
+size_t webimage_tiff_reduced_images(webimage_tiff_reader *reader, uint64_t *offsets, size_t most) {
+    enum { most_directories = 64 };
+    forget_messages(reader);
+    // Another view of the file: pointers in the information of the first directory stay valid.
+    TIFF *tiff = file_of(reader, max_planes - 1);
+    if (tiff == NULL) return 0;
+    size_t count = 0;
+    uint16_t sub_count = 0;
+    uint64_t *subs = NULL;
+    if (TIFFGetField(tiff, TIFFTAG_SUBIFD, &sub_count, &subs) && subs != NULL) {
+        for (; count < most && count < sub_count; count++) offsets[count] = subs[count];
+    }
+    for (int i = 0; i < most_directories && count < most && TIFFReadDirectory(tiff); i++) {
+        uint32_t type = 0;
+        TIFFGetFieldDefaulted(tiff, TIFFTAG_SUBFILETYPE, &type);
+        if (type & FILETYPE_REDUCEDIMAGE) offsets[count++] = TIFFCurrentDirOffset(tiff);
+    }
+    TIFFClose(tiff);
+    reader->planes[max_planes - 1] = NULL;
+    forget_messages(reader);
+    return count;
+}
+
+bool webimage_tiff_select(webimage_tiff_reader *reader, uint64_t offset) {
+    forget_messages(reader);
+    TIFF *tiff = file_of(reader, 0);
+    if (tiff == NULL || !TIFFSetSubDirectory(tiff, offset)) return false;
+    prepare(tiff);
+    return true;
+}
+
 static void read_extra(TIFF *tiff, webimage_tiff_info *info) {
     uint16_t count = 0;
     uint16_t *types = NULL;

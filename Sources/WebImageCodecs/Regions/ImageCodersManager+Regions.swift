@@ -33,6 +33,22 @@ extension ImageCodersManager {
     }
 }
 
+extension ImageCodersManager {
+    /// Opens a local file if regions of it are decoded without the rest of the image; nil for others, and if it cannot be opened.
+    package func nativeRegionReader(forFileAt path: String, limits: ImageLimits) async -> ImageRegionReader? {
+        var options = RegionOptions()
+        options.limits = limits
+        options.pyramids = nil
+        options.usesOnlyFullSize = true
+        let bytes = try? await CodingQueue.shared.run { () throws(WebImageError) in try RegionBytes(path: path) }
+        // Reading the properties of other formats can take long.
+        guard let bytes, coders.last(where: { $0.canDecode(bytes.beginning) }) is any RegionCoder,
+            let reader = try? await bytes.reader(coders: self, options: options)
+        else { return nil }
+        return reader.isNative ? reader : nil
+    }
+}
+
 extension RegionBytes {
     /// Creates a reader with the coder that takes the bytes.
     package func reader(

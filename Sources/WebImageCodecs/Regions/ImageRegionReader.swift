@@ -44,6 +44,9 @@ package final class ImageRegionReader: RegionReader {
         pixelsAllowed = options.limits.maximumPixelCount
     }
 
+    /// Indicates whether regions of the full size are decoded without the rest of the image.
+    package var isNative: Bool { state.withLock { $0.source }.isNative }
+
     package func read(_ rect: ImageRect, level: Int) async throws(WebImageError) -> Image {
         guard levels.indices.contains(level) else {
             throw .untransformable("there is no level \(level) of \(levels.count)")

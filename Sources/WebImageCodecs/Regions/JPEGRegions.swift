@@ -22,7 +22,9 @@ final class JPEGRegions: RegionSource, @unchecked Sendable {
     private let smallLevels = Lock<[Bitmap]>([])
     private let fallback: @Sendable () throws(WebImageError) -> (any RegionSource)?
 
-    /// The level whose pixels are the means of 16 by 16 pixels.
+    /// The level whose pixels are the means of blocks, which are read from the codes when they are needed.
+    private static let blockLevel = 3
+    /// The level whose pixels are the means of 16 by 16 pixels, which the pass keeps.
     private static let meanLevel = 4
     /// Rows of blocks in one step of the pass: about 40 ms for a gigapixel.
     private static let pixelsPerStep = 32 << 20
@@ -82,6 +84,8 @@ final class JPEGRegions: RegionSource, @unchecked Sendable {
         return JPEGCoder.properties(header, limits)
     }
 
+    var isNative: Bool { true }
+
     // MARK: The pass
 
     func rowsNeeded(for area: PixelArea, level: Int) -> Int {
@@ -140,8 +144,10 @@ final class JPEGRegions: RegionSource, @unchecked Sendable {
         )
         let decoding = options.decoding
         let bitmap: Bitmap
-        if level < Self.meanLevel {
+        if level < Self.blockLevel {
             bitmap = try decode(stored, level, plan, decoding, check)
+        } else if level == Self.blockLevel {
+            bitmap = try blocks(stored, plan, decoding, check)
         } else if level == Self.meanLevel {
             bitmap = try means(stored, plan, decoding)
         } else {
@@ -175,11 +181,7 @@ final class JPEGRegions: RegionSource, @unchecked Sendable {
             &copy,
             &count
         )
-        guard status == webimage_jpeg_ok, let copy else {
-            throw status == webimage_jpeg_no_memory
-                ? WebImageError(.outOfMemory, "no memory to decode a JPEG")
-                : WebImageError(.badImageData, "the JPEG has changed, or is damaged")
-        }
+        guard status == webimage_jpeg_ok, let copy else { throw Self.error(status) }
         defer { free(copy) }
         let part = UnsafeRawBufferPointer(start: copy, count: count)
         let full = DecodePlan(
@@ -232,6 +234,53 @@ final class JPEGRegions: RegionSource, @unchecked Sendable {
         return try RowSink(plan: plan, layout: layout, transform: transform, format: decoding.pixelFormat ?? .rgb8)
     }
 
+    /// Returns the means of blocks, without decoding more of them. Colours that are stored at half of the size are not interpolated.
+    private func blocks(
+        _ area: PixelArea,
+        _ plan: DecodePlan,
+        _ decoding: ImageDecodeOptions,
+        _ check: RegionCheck
+    ) throws(WebImageError) -> Bitmap {
+        let (across, down) = (Int(layout.unit_width) / 8, Int(layout.unit_height) / 8)
+        let columns = area.left / across..<(area.right + across - 1) / across
+        let rows = area.top / down..<(area.bottom + down - 1) / down
+        let sink = try sink(plan, storedLayout, header.colorProfile, decoding)
+        let count = Int(layout.component_count)
+        let stride = columns.count * across * count
+        let scratch = try ScratchBuffer(byteCount: stride * down)
+        for row in rows {
+            try check()
+            let status = webimage_jpeg_index_blocks(
+                index,
+                UInt32(columns.lowerBound),
+                UInt32(row),
+                UInt32(columns.count),
+                scratch.bytes,
+                stride
+            )
+            guard status == webimage_jpeg_ok else { throw Self.error(status) }
+            // As in JPEGScanlineSource: CMYK is stored inverted.
+            if storedLayout == .cmyk8 { cpixels_invert(scratch.bytes, stride * down) }
+            for line in 0..<down where area.top..<area.bottom ~= row * down + line {
+                sink.put(
+                    UnsafePointer(scratch.bytes + line * stride + (area.left - columns.lowerBound * across) * count)
+                )
+            }
+        }
+        sink.flush()
+        return sink.bitmap
+    }
+
+    private var storedLayout: ScanlineLayout {
+        layout.component_count == 1 ? .gray8 : layout.component_count == 4 ? .cmyk8 : .rgb8
+    }
+
+    private static func error(_ status: webimage_jpeg_status) -> WebImageError {
+        status == webimage_jpeg_no_memory
+            ? WebImageError(.outOfMemory, "no memory to decode a JPEG")
+            : WebImageError(.badImageData, "the JPEG has changed, or is damaged")
+    }
+
     /// Returns a part of the image of means.
     private func means(
         _ area: PixelArea,
@@ -239,7 +288,7 @@ final class JPEGRegions: RegionSource, @unchecked Sendable {
         _ decoding: ImageDecodeOptions
     ) throws(WebImageError) -> Bitmap {
         let count = Int(layout.component_count)
-        let kind: ScanlineLayout = count == 1 ? .gray8 : count == 4 ? .cmyk8 : .rgb8
+        let kind = storedLayout
         let sink = try sink(plan, kind, header.colorProfile, decoding)
         let width = Int(layout.mean_width)
         let scratch = try ScratchBuffer(byteCount: width * count)

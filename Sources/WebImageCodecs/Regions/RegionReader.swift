@@ -131,6 +131,8 @@ public struct RegionOptions: Sendable, Hashable {
     public var pyramids: PyramidCache? = .shared
     /// The number of bytes of pixels up to which an image is decoded as a whole and kept, if it can neither be read in parts nor drawn.
     package var maximumWholeByteCount = 128 << 20
+    /// Indicates whether only the first level is read, so that a file without smaller levels will do.
+    package var usesOnlyFullSize = false
 
     /// Creates the default options.
     public init() {}

@@ -20,6 +20,9 @@ package protocol RegionSource: AnyObject, Sendable {
     /// The queue for passes that take long; nil for the queue of the reads.
     var passQueue: WorkQueue? { get }
 
+    /// Indicates whether regions of the full size are decoded without the rest of the image.
+    var isNative: Bool { get }
+
     /// Returns a source for an image that this one turned out not to decode; nil if there is none. Has the same levels.
     func replacement(after error: WebImageError) throws(WebImageError) -> (any RegionSource)?
 }
@@ -28,6 +31,7 @@ extension RegionSource {
     package func rowsNeeded(for area: PixelArea, level: Int) -> Int { 0 }
     package func advance() throws(WebImageError) -> Int { .max }
     package var passQueue: WorkQueue? { nil }
+    package var isNative: Bool { false }
     package func replacement(after error: WebImageError) throws(WebImageError) -> (any RegionSource)? { nil }
 }
 

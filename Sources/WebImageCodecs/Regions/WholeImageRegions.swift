@@ -41,7 +41,7 @@ extension Bitmap {
     /// Returns the image at half of its sides, rounded up: the means of two by two pixels.
     ///
     /// - Throws: ``WebImageError/Code/outOfMemory``.
-    func halved() throws(WebImageError) -> Bitmap {
+    package func halved() throws(WebImageError) -> Bitmap {
         let result = try Bitmap.allocate(width: (width + 1) / 2, height: (height + 1) / 2, pixelFormat: pixelFormat)
         for row in 0..<result.height {
             cpixels_halve_rows(

@@ -95,6 +95,11 @@ public struct WebImageResult: Sendable {
 }
 
 extension WebImageResult {
+    /// Creates the result for an image that was decoded without a manager.
+    package init(_ image: Image, url: URL, key: String) {
+        self.init(image: image, data: nil, cacheType: .none, url: url, cacheKey: key)
+    }
+
     init(_ image: PipelineImage, url: URL, key: String) {
         self.init(
             image: image.image,

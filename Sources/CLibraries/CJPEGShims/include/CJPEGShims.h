@@ -145,5 +145,10 @@ enum webimage_jpeg_status webimage_jpeg_index_copy(
     const struct webimage_jpeg_index *index, uint32_t column, uint32_t row, uint32_t column_count, uint32_t row_count,
     uint8_t **bytes, size_t *byte_count);
 
+/// Writes the means of 8 by 8 pixels of a part of a row of units, which is indexed: `unit_height` / 8 rows, in the layout of the next function.
+enum webimage_jpeg_status webimage_jpeg_index_blocks(
+    const struct webimage_jpeg_index *index, uint32_t column, uint32_t row, uint32_t column_count, uint8_t *out,
+    size_t bytes_per_row);
+
 /// Writes a row of the image of means, all of whose units are indexed: grey, RGB, or CMYK as stored.
 void webimage_jpeg_index_means(const struct webimage_jpeg_index *index, uint32_t row, uint8_t *out);

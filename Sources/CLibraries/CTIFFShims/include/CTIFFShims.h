@@ -50,7 +50,14 @@ typedef struct webimage_tiff_reader webimage_tiff_reader;
 webimage_tiff_reader *webimage_tiff_open(const void *bytes, size_t count, size_t max_allocation);
 void webimage_tiff_close(webimage_tiff_reader *reader);
 
-/// Reads the directory of the first image. The pointers in `info` are valid as long as the reader.
+/// Finds the directories of smaller versions of the first image: its sub-directories, and later ones that are marked as such. Writes at most `most`
+/// offsets, and returns their number. Before anything else is read from the file.
+size_t webimage_tiff_reduced_images(webimage_tiff_reader *reader, uint64_t *offsets, size_t most);
+
+/// Selects the image of the directory at an offset, before anything else is read from the file.
+bool webimage_tiff_select(webimage_tiff_reader *reader, uint64_t offset);
+
+/// Reads the directory of the first image, or of the selected one. The pointers in `info` are valid as long as the reader.
 bool webimage_tiff_read_info(webimage_tiff_reader *reader, webimage_tiff_info *info);
 
 /// Reads the next row of a plane of an image in strips, from the top; `buffer` holds `row_bytes`.
