@@ -49,7 +49,7 @@ struct TileWriter: Sendable {
         for (level, size) in levels.enumerated() {
             // Reading from the top lets a reader that passes rows deliver tiles as it goes.
             let tiles = tiles(level, size, deepZoomLevel: levels.count - 1 - level)
-            let reduced = level < reader.levels.count ? nil : try await reduced(to: size)
+            let reduced = level < reader.levels.count ? nil : try await reduced(to: level)
             try await forEach(tiles) { tile in
                 let image: Image
                 if let reduced { image = reduced } else { image = try await reader.read(tile.rect, level: level) }
@@ -62,13 +62,16 @@ struct TileWriter: Sendable {
         try await blocking { try Self.write(Data(description.utf8), to: entry) }
     }
 
-    /// Returns the image at a size below the last level of the reader.
-    private func reduced(to size: RegionLevel) async throws -> Image {
-        let last = reader.levels[reader.levels.count - 1]
-        let all = ImageRect(x: 0, y: 0, width: last.width, height: last.height)
-        let image = try await reader.read(all, level: reader.levels.count - 1)
+    /// Returns the image at a level below the last one of the reader, made like the levels above it.
+    private func reduced(to level: Int) async throws -> Image {
+        let last = reader.levels.count - 1
+        let size = reader.levels[last]
+        let all = ImageRect(x: 0, y: 0, width: size.width, height: size.height)
+        let image = try await reader.read(all, level: last)
         return try await blocking {
-            try image.resized(to: ImageSize(width: size.width, height: size.height), scaleMode: .fill)
+            var bitmap = image.bitmap
+            for _ in last..<level { bitmap = try bitmap.halved() }
+            return Image(bitmap: bitmap)
         }
     }
 

@@ -135,5 +135,5 @@ struct TileLayout: Sendable {
         encoding.compressionQuality = (try arguments.number("--quality", in: 0...100) ?? 85) / 100
     }
 
-    var fileExtension: String { format == .jpeg ? "jpg" : "\(format)" }
+    var fileExtension: String { OutputArguments.fileExtension(of: format) }
 }

@@ -2,6 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 import WebImage
+import WebImageFormats
 
 @Suite struct TilesTests {
     private let harness = CommandLineHarness()
@@ -14,7 +15,9 @@ import WebImage
     }
 
     private func image(_ path: String) async throws -> Image {
-        try await Image.decode(Data(contentsOf: URL(filePath: harness.directory.path(path))))
+        let coders = ImageCodersManager()
+        WebImageFormats.registerAll(in: coders)
+        return try await Image.decode(Data(contentsOf: URL(filePath: harness.directory.path(path))), coder: coders)
     }
 
     private func names(_ path: String) throws -> Set<String> {
@@ -53,6 +56,29 @@ import WebImage
         }
         let description = try String(contentsOfFile: harness.directory.path("ours/image.dzi"), encoding: .utf8)
         #expect(description.contains("TileSize=\"128\"") && description.contains("Overlap=\"1\""))
+    }
+
+    @Test func `Levels of a tiled TIFF are those in the file`() async throws {
+        _ = try photo("photo.jpg")
+        let words = [
+            "tiffsave", "photo.jpg", "map.tif", "--tile", "--pyramid", "--tile-width", "128", "--tile-height", "128",
+        ]
+        let vips = try await ProgramRun.run("/usr/bin/vips", words, directory: harness.directory.path)
+        #expect(vips.status == 0, "\(vips.errors)")
+        let run = try await harness.run("tiles", "map.tif", "-o", "ours", "--tile-size", "128", "--tile-format", "png")
+        #expect(run.status == 0, "\(run.errors)")
+        let page = ["copy", "map.tif[page=1]", "half.png"]
+        #expect(try await ProgramRun.run("/usr/bin/vips", page, directory: harness.directory.path).status == 0)
+        let half = try await image("half.png")
+        let levels = try FileManager.default.contentsOfDirectory(atPath: harness.directory.path("ours/image_files"))
+            .count
+        let tile = try await image("ours/image_files/\(levels - 2)/1_1.png")
+        let wanted = try half.cropped(to: ImageRect(x: 127, y: 127, width: 130, height: 130))
+        #expect(tile.bitmap.pixels == wanted.bitmap.pixels)
+        let crop = try await harness.run("get", "map.tif", "--crop", "500,200,150,99", "-o", "part.png")
+        #expect(crop.status == 0, "\(crop.errors)")
+        let part = try await image("map.tif").cropped(to: ImageRect(x: 500, y: 200, width: 150, height: 99))
+        #expect(try await image("part.png").bitmap.pixels == part.bitmap.pixels)
     }
 
     @Test func `IIIF tiles have the names of the canonical requests`() async throws {
