@@ -10,7 +10,7 @@ let swiftSettings: [SwiftSetting] = [
 /// The programs that Scripts/bench measures with, each a folder in Sources.
 let programs = [
     "memory-cache-bench", "hit-ratio-bench", "disk-bench", "jpeg-bench", "format-bench", "progressive-bench",
-    "download-bench", "pipeline-bench", "cold-load-bench", "isolation-bench",
+    "download-bench", "pipeline-bench", "cold-load-bench", "isolation-bench", "region-bench",
 ]
 
 /// Programs that link every format.

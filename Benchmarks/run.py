@@ -5,7 +5,7 @@ import argparse
 import contextlib
 import sys
 
-from bench import disk, downloads, formats, gtk, isolation, jpeg, memory, pipeline, progressive, report, start, workshop
+from bench import disk, downloads, formats, gtk, isolation, jpeg, memory, pipeline, progressive, regions, report, start, workshop
 
 GROUPS = {
     "start": start.rows,
@@ -13,6 +13,7 @@ GROUPS = {
     "disk": disk.rows,
     "jpeg": jpeg.rows,
     "formats": formats.rows,
+    "regions": regions.rows,
     "isolation": isolation.rows,
     "progressive": progressive.rows,
     "pipeline": pipeline.rows,
