@@ -157,6 +157,9 @@ private final class FileByteSource: ImageByteSource {
 
     deinit { close(descriptor) }
 
+    /// Stands for the descriptor: with the default limit, 64 files at most wait for their decode.
+    var heldByteCount: Int { 1 << 20 }
+
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(WebImageError) -> Int {
         while true {
             let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))

@@ -41,7 +41,7 @@ public struct WebImageDownloaderConfig: Sendable, Hashable {
     /// The time limit for DNS lookup, connecting and the TLS handshake, in seconds. 10 by default; 0 is read as 10.
     public var connectTimeout: Double = 10
     /// The time limit of a whole download, including redirects, in seconds. 0, the default, means no limit: a big image over a slow
-    /// network may take its time as long as ``minimumBytesPerSecond`` is reached.
+    /// network may take its time as long as ``minimumBytesPerSecond`` is reached. All parts of a video together count as one download.
     public var totalTimeout: Double = 0
     /// The minimum average rate over ``downloadTimeout``, in bytes per second. A slower download fails with
     /// ``WebImageError/Code/timedOut``, so that a server that sends a byte per second cannot hold it forever. 100 by default; 0

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTestSupport
+import ModelTestSupport
 import TestSupport
 import Testing
 
@@ -156,5 +157,130 @@ import Testing
         #expect(error?.code == .limitExceeded && server.ranges.withLock { $0.count } == 1)
         let whole = try await self.source(server)
         #expect(try await read(whole, at: 0, 2_000_000) == Self.film)
+    }
+
+    // MARK: Waiting for a part
+
+    /// A video whose first part has come, and whose others wait for the test.
+    private struct SlowFilm {
+        let transport = FakeTransport()
+        let clock = ManualClock()
+        let source: any ImageByteSource
+
+        init(_ configure: (inout WebImageDownloaderConfig) -> Void = { _ in }) async throws {
+            var config = WebImageDownloaderConfig()
+            configure(&config)
+            let core = DownloaderCore(config: config, transport: transport, clock: clock.source)
+            var request = ImageLoadRequest(url: try #require(URL(string: "http://h/film.mp4")))
+            request.readsParts = true
+            let recorder = Recorder()
+            _ = core.load(request, progress: recorder.onProgress, completion: recorder.onEnd)
+            Self.answer(await transport.firstTransfer(), 0)
+            await recorder.end()
+            source = try #require(try recorder.results.first?.get().byteSource)
+            transport.forgetTransfers()
+        }
+
+        /// Sends the bytes of a part.
+        static func answer(_ transfer: FakeTransport.Transfer, _ offset: Int, _ count: Int = 65_536) {
+            let range = offset..<offset + count
+            let headers: HTTPHeaders = [
+                "Content-Range": "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(film.count)",
+                "Content-Length": "\(count)", "ETag": "\"a\"",
+            ]
+            transfer.respond(206, headers: headers)
+            transfer.end(transfer.send(Array(film[range])))
+        }
+
+        /// Reads eight bytes on a thread.
+        func read(at offset: Int, while isWanted: @escaping @Sendable () -> Bool = { true }) -> Task<
+            Result<Data, WebImageError>, Never
+        > {
+            Task { [source] in
+                await valueOnThread {
+                    var bytes = [UInt8](repeating: 0, count: 8)
+                    return Result { () throws(WebImageError) in
+                        var error: WebImageError?
+                        let count = bytes.withUnsafeMutableBytes { buffer in
+                            do throws(WebImageError) {
+                                return try source.read(at: offset, into: buffer, while: isWanted)
+                            } catch let problem {
+                                error = problem
+                                return 0
+                            }
+                        }
+                        if let error { throw error }
+                        return Data(bytes.prefix(count))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `A part that nobody wants any more is cancelled, and can be requested again`() async throws {
+        let slow = try await SlowFilm()
+        let isWanted = Lock(true)
+        let read = slow.read(at: 1_000_000) { isWanted.withLock { $0 } }
+        let transfer = await slow.transport.firstTransfer()
+        #expect(!transfer.isCancelled)
+        isWanted.withLock { $0 = false }
+        await #expect(throws: WebImageError.self) { try await read.value.get() }
+        #expect(transfer.isCancelled)
+        slow.transport.forgetTransfers()
+        let again = slow.read(at: 1_000_000)
+        SlowFilm.answer(await slow.transport.firstTransfer(), 1_000_000)
+        #expect(try await again.value.get() == Self.film[1_000_000..<1_000_008])
+        // What is there is read without a transfer, and nothing for those who want nothing.
+        #expect(try await slow.read(at: 1_000_100).value.get() == Self.film[1_000_100..<1_000_108])
+        await #expect(throws: WebImageError.self) { try await slow.read(at: 1_000_100, while: { false }).value.get() }
+        #expect(slow.transport.transfers.count == 1)
+    }
+
+    @Test func `Two readers wait for one part, and one of them can leave`() async throws {
+        let slow = try await SlowFilm()
+        let first = slow.read(at: 1_000_000)
+        let transfer = await slow.transport.firstTransfer()
+        let looks = EventCounter()
+        let isWanted = Lock(true)
+        let second = slow.read(at: 1_000_000) {
+            looks.signal()
+            return isWanted.withLock { $0 }
+        }
+        await looks.wait(for: 2)
+        isWanted.withLock { $0 = false }
+        await #expect(throws: WebImageError.self) { try await second.value.get() }
+        #expect(!transfer.isCancelled && slow.transport.transfers.count == 1)
+        SlowFilm.answer(transfer, 1_000_000)
+        #expect(try await first.value.get() == Self.film[1_000_000..<1_000_008])
+    }
+
+    @Test func `The time limit of a download holds for all parts together, but not for the time between them`()
+        async throws
+    {
+        let slow = try await SlowFilm { $0.totalTimeout = 10 }
+        let first = slow.read(at: 1_000_000)
+        let transfer = await slow.transport.firstTransfer()
+        slow.clock.advance(6)
+        SlowFilm.answer(transfer, 1_000_000)
+        #expect(try await first.value.get().count == 8)
+        slow.clock.advance(100)
+        slow.transport.forgetTransfers()
+        let second = slow.read(at: 500_000)
+        let late = await slow.transport.firstTransfer()
+        slow.clock.advance(4)
+        var error = await #expect(throws: WebImageError.self) { try await second.value.get() }
+        #expect(error?.code == .timedOut && late.isCancelled)
+        slow.transport.forgetTransfers()
+        error = await #expect(throws: WebImageError.self) { try await slow.read(at: 500_000).value.get() }
+        #expect(error?.code == .timedOut && slow.transport.transfers.isEmpty)
+        #expect(try await slow.read(at: 1_000_000).value.get().count == 8)
+    }
+
+    @Test func `The bytes that are there count as undecoded`() async throws {
+        #expect(try await SlowFilm().source.heldByteCount == 65_536)
+        let whole = Server(Self.film) { _, response, body in
+            (response.statusCode, response.headers["Content-Range"], body) = (200, nil, Self.film)
+        }
+        #expect(try await source(whole).heldByteCount == Self.film.count)
     }
 }

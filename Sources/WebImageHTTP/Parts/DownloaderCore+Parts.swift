@@ -13,9 +13,8 @@ extension DownloaderCore {
         let decrypts = hooks.decryptor != nil || request.context?.rare?.values.hooks.decryptor != nil
         guard !decrypts, request.additionalHeaders["Range"] == nil else { return nil }
         let most = max(min(config.value.maximumVideoByteCount, config.maximumResponseByteCount), 1)
-        let policy = config.value.sourcePolicy
-        let seconds = policy.isTrusted || policy.maximumDuration <= 0 ? nil : min(policy.maximumDuration, 1e9)
-        let deadline = seconds.map { clock.monotonicNanoseconds() &+ UInt64($0 * 1e9) }
+        // Under a policy, it is not longer than the policy's limit.
+        let seconds = config.value.totalTimeout
         var first = request
         first.part = BodyPart(range: 0..<min(HTTPByteSource.firstByteCount, most), mostOfWhole: most)
         first.additionalHeaders.apply(first.part)
@@ -24,7 +23,7 @@ extension DownloaderCore {
             start(first, progress: { _ in }) { [self] result in
                 do throws(WebImageError) {
                     let loaded = try result.get()
-                    let source = try HTTPByteSource(loaded, of: request, from: self, limit: most, deadline: deadline)
+                    let source = try HTTPByteSource(loaded, of: request, from: self, limit: most, seconds: seconds)
                     if source.isVideo { return completion(.success(source.loaded(loaded))) }
                 } catch {
                     return completion(.failure(error.with(url: request.url)))

@@ -3,7 +3,8 @@ import FoundationEssentials
 /// A video on a server, of which parts are requested as its decoder reads them.
 ///
 /// Each part is a download like any other: policies, credentials, hooks, retries and limits apply to it. All parts must belong to one version of the
-/// file. Blocks the reading thread, which must not be the downloader's.
+/// file. Blocks the reading thread, which must not be the downloader's: until the part is there, nobody wants it any more, or the time for all parts
+/// is used up. In the latter cases its transfer is cancelled.
 final class HTTPByteSource: ImageByteSource {
     /// The number of bytes of the first part.
     static let firstByteCount = 64 << 10
@@ -11,6 +12,8 @@ final class HTTPByteSource: ImageByteSource {
     private static let mostByteCount = 1 << 20
     /// The maximum number of parts, and so of requests: twice as many as small ones fit into the default limit.
     private static let mostParts = 512
+    /// The seconds between two looks whether a part is still wanted.
+    private static let pause = 0.02
 
     private struct State {
         /// The parts that were received, in no order; together not longer than the limit.
@@ -18,36 +21,46 @@ final class HTTPByteSource: ImageByteSource {
         var received = 0
         /// The end and the length of the last part: a reader that goes on there gets longer parts.
         var last = 0..<0
+        /// The nanoseconds that parts may still take; nil for any number.
+        var left: UInt64?
+        /// True while a thread requests a part. Others wait for it, so that two which need the same part request it once.
+        var isRequesting = false
+    }
+
+    private enum Step {
+        case copied(Int)
+        case request(Range<Int>, nanoseconds: UInt64?)
+        case failed(WebImageError)
     }
 
     let byteCount: Int
     let beginning: Data
+    let heldByteCount: Int
     private let request: ImageLoadRequest
     private let core: DownloaderCore
     private let limit: Int
-    private let deadline: UInt64?
     private let validator: PartialValidator?
     private let head: HTTPHeaders
     /// True if the server sends only the whole file, of which this is the beginning.
     private let isCut: Bool
-    /// Also held while a part is requested: two readers that need the same part request it once.
-    private let state: Lock<State>
+    private let state: ConditionLock<State>
 
     /// Creates the source of a video whose first part was received.
     ///
     /// - Parameters:
     ///   - limit: the maximum number of bytes of all parts.
-    ///   - deadline: the time on the monotonic clock until which parts are requested; nil for any.
+    ///   - seconds: the time that all parts may take together, the first one included; 0 for any. Time between parts does not count, in which the video
+    ///     waits for a decoder or is decoded.
     /// - Throws: ``WebImageError/Code/invalidDownloadResponse``.
     init(
         _ first: LoadedImageData,
         of request: ImageLoadRequest,
         from core: DownloaderCore,
         limit: Int,
-        deadline: UInt64?
+        seconds: Double
     ) throws(WebImageError) {
         guard let response = first.response else { throw Self.problem("the first part has no response") }
-        (self.request, self.core, self.limit, self.deadline) = (request, core, limit, deadline)
+        (self.request, self.core, self.limit) = (request, core, limit)
         (head, validator) = (response.headers, PartialValidator(response.headers, now: core.clock.wallTime()))
         isCut = response.statusCode != 206
         if isCut {
@@ -56,8 +69,12 @@ final class HTTPByteSource: ImageByteSource {
             byteCount = try Self.total(response, 0..<min(Self.firstByteCount, limit), first.data)
         }
         beginning = first.data.prefix(4 << 10)
+        heldByteCount = first.data.count
         let range = 0..<first.data.count
-        state = Lock(State(parts: [(range, first.data)], received: first.data.count, last: range))
+        let spent = TransferTimer.nanoseconds((first.metrics?.total ?? 0) + (first.metrics?.waitedForRetry ?? 0))
+        let whole = TransferTimer.nanoseconds(seconds)
+        let left = seconds > 0 ? whole - min(spent, whole) : nil
+        state = ConditionLock(State(parts: [(range, first.data)], received: first.data.count, last: range, left: left))
     }
 
     var isVideo: Bool { ImageFormat(detecting: beginning).isVideo }
@@ -74,16 +91,57 @@ final class HTTPByteSource: ImageByteSource {
     }
 
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(WebImageError) -> Int {
+        try read(at: offset, into: buffer, while: { true })
+    }
+
+    func read(
+        at offset: Int,
+        into buffer: UnsafeMutableRawBufferPointer,
+        while isWanted: () -> Bool
+    ) throws(WebImageError) -> Int {
         guard offset >= 0, offset < byteCount, !buffer.isEmpty else { return 0 }
-        return try state.withLock { state throws(WebImageError) in
-            if let count = Self.copy(from: state, offset, to: buffer) { return count }
+        while isWanted() {
+            switch state.wait(seconds: Self.pause, until: { nextStep(offset, buffer, &$0) }) {
+            case nil: continue
+            case .copied(let count)?: return count
+            case .request(let part, let nanoseconds)?: try request(part, within: nanoseconds, while: isWanted)
+            case .failed(let error)?: throw error
+            }
+        }
+        throw .cancelled()
+    }
+
+    /// Returns nil while another thread requests a part.
+    private func nextStep(_ offset: Int, _ buffer: UnsafeMutableRawBufferPointer, _ state: inout State) -> Step? {
+        if let count = Self.copy(from: state, offset, to: buffer) { return .copied(count) }
+        guard !state.isRequesting else { return nil }
+        do throws(WebImageError) {
             let part = try nextPart(offset, state)
-            let data = try receive(part)
+            state.isRequesting = true
+            return .request(part, nanoseconds: state.left)
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func request(_ part: Range<Int>, within nanoseconds: UInt64?, while isWanted: () -> Bool)
+        throws(WebImageError)
+    {
+        let start = core.clock.monotonicNanoseconds()
+        let result = Result { () throws(WebImageError) in
+            try receive(part, until: nanoseconds.map { start.adding(clamped: $0) }, while: isWanted)
+        }
+        let spent = core.clock.monotonicNanoseconds() - start
+        state.withLock { state in
+            state.isRequesting = false
+            state.left = state.left.map { $0 - min(spent, $0) }
+            guard case .success(let data) = result else { return }
             state.parts.append((part, data))
             state.received += data.count
             state.last = part
-            return Self.copy(from: state, offset, to: buffer) ?? 0
         }
+        state.broadcast()
+        _ = try result.get()
     }
 
     private static func copy(from state: State, _ offset: Int, to buffer: UnsafeMutableRawBufferPointer) -> Int? {
@@ -98,9 +156,7 @@ final class HTTPByteSource: ImageByteSource {
         guard !isCut else {
             throw .limitExceeded("maximumVideoByteCount", allowed: limit, required: byteCount)
         }
-        if let deadline, core.clock.monotonicNanoseconds() >= deadline {
-            throw WebImageError(.timedOut, "the parts of the video took longer than the policy allows")
-        }
+        if state.left == 0 { throw Self.timedOut }
         let isNext = offset == state.last.upperBound
         let wanted =
             isNext ? min(2 * max(state.last.count, Self.firstByteCount), Self.mostByteCount) : Self.firstByteCount
@@ -113,7 +169,9 @@ final class HTTPByteSource: ImageByteSource {
         return part.clamped(to: offset..<offset + left)
     }
 
-    private func receive(_ range: Range<Int>) throws(WebImageError) -> Data {
+    private func receive(_ range: Range<Int>, until deadline: UInt64?, while isWanted: () -> Bool) throws(WebImageError)
+        -> Data
+    {
         var next = request
         next.part = BodyPart(range: range, mostOfWhole: 0)
         for name in ["If-None-Match", "If-Modified-Since"] { next.additionalHeaders[name] = nil }
@@ -122,11 +180,16 @@ final class HTTPByteSource: ImageByteSource {
         // A worker waits for it.
         next.priority = .high
         let (arrived, result) = (Latch(), Lock<Result<LoadedImageData, WebImageError>?>(nil))
-        _ = core.start(next, progress: { _ in }) { outcome in
+        let operation = core.start(next, progress: { _ in }) { outcome in
             result.withLock { $0 = outcome }
             arrived.open()
         }
-        arrived.wait()
+        while !arrived.wait(seconds: Self.pause) {
+            let isLate = deadline.map { core.clock.monotonicNanoseconds() >= $0 } ?? false
+            guard isLate || !isWanted() else { continue }
+            operation.cancel()
+            throw isLate ? Self.timedOut : .cancelled()
+        }
         guard let loaded = try result.withLock({ $0 })?.get(), let response = loaded.response else {
             throw Self.problem("a part has no response")
         }
@@ -152,6 +215,8 @@ final class HTTPByteSource: ImageByteSource {
         else { throw problem("the server sent another part than the requested one") }
         return Int(answer.total)
     }
+
+    private static let timedOut = WebImageError(.timedOut, "the parts of the video took longer than allowed")
 
     private static func problem(_ text: String) -> WebImageError { WebImageError(.invalidDownloadResponse, text) }
 }

@@ -87,7 +87,7 @@ extension OriginalData {
     }
 }
 
-/// A file of which no more parts are read once they are not wanted any more.
+/// A file of which no more parts are read once they are not wanted any more; the one that is being read is cancelled.
 private final class WantedByteSource: ImageByteSource {
     private let base: any ImageByteSource
     private let isWanted: @Sendable () -> Bool
@@ -98,10 +98,10 @@ private final class WantedByteSource: ImageByteSource {
 
     var byteCount: Int { base.byteCount }
     var beginning: Data { base.beginning }
+    var heldByteCount: Int { base.heldByteCount }
 
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(WebImageError) -> Int {
-        guard isWanted() else { throw .cancelled() }
-        return try base.read(at: offset, into: buffer)
+        try base.read(at: offset, into: buffer, while: isWanted)
     }
 }
 

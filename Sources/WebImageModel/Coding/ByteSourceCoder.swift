@@ -6,13 +6,34 @@ package protocol ImageByteSource: AnyObject, Sendable {
     var byteCount: Int { get }
     /// The first bytes, from which the format is detected.
     var beginning: Data { get }
+    /// The bytes that count as undecoded until the source is released (back-pressure): those in memory, and a megabyte for a file descriptor.
+    var heldByteCount: Int { get }
     /// Reads bytes from an offset on, and blocks until they are there.
     ///
     /// - Returns: the number of bytes, which can be less than the buffer has room for; 0 only at the end of the file.
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(WebImageError) -> Int
+    /// Reads in the same way while a condition is true. A source that may wait for long ends the wait once it is false.
+    ///
+    /// - Throws: also ``WebImageError/Code/cancelled``.
+    func read(
+        at offset: Int,
+        into buffer: UnsafeMutableRawBufferPointer,
+        while isWanted: () -> Bool
+    ) throws(WebImageError) -> Int
 }
 
 extension ImageByteSource {
+    package var heldByteCount: Int { 0 }
+
+    package func read(
+        at offset: Int,
+        into buffer: UnsafeMutableRawBufferPointer,
+        while isWanted: () -> Bool
+    ) throws(WebImageError) -> Int {
+        guard isWanted() else { throw .cancelled() }
+        return try read(at: offset, into: buffer)
+    }
+
     /// Reads that many bytes, fewer only at the end of the file.
     package func read(at offset: Int, count: Int) throws(WebImageError) -> Data {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count, 1), alignment: 1)

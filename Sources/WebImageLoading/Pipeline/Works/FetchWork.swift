@@ -78,8 +78,10 @@ struct FetchWork: Work {
                 job.note(.downloaded(byteCount: loaded.data.count, loaded.metrics))
             }
             // The bytes are reserved before the admission is released, so that the gate does not open in between.
-            let outcome = result.map { WorkOutput.loaded($0, gate.reserve($0.data.count)) }
-                .mapError { $0.with(url: url) }
+            let outcome = result.map {
+                WorkOutput.loaded($0, gate.reserve($0.byteSource?.heldByteCount ?? $0.data.count))
+            }
+            .mapError { $0.with(url: url) }
             withExtendedLifetime(admission?.withLock { $0.take() }) {}
             job.finish(outcome)
         }
