@@ -29,19 +29,21 @@ extension WebImageManager {
             by: loader(for: load),
             rights: rights(of: url, load)
         )
+        let decodeOptions = decodeOptions(for: originalKey ?? url.absoluteString, load)
+        // On disk, a still is JPEG.
+        let usesDisk = !(fetch.readsParts && decodeOptions.decodeToHDR)
         let original = LoadPlan.Original(
             fetch: options.contains(.fromCacheOnly) ? nil : Boxed(fetch),
             cache: originalCache,
             cacheKey: originalKey,
-            queriesDisk: originalQuery.includesDisk,
-            storesDisk: originalStore.includesDisk,
+            queriesDisk: originalQuery.includesDisk && usesDisk,
+            storesDisk: originalStore.includesDisk && usesDisk,
             revalidation: revalidation,
             permission: permission,
             rule: storageRule(url, load),
             entryRule: EntryRule(policy),
             serializer: serializer
         )
-        let decodeOptions = decodeOptions(for: originalKey ?? url.absoluteString, load)
         let transformers = transformer(for: load).map { PipelineTransformer([$0]).flattened } ?? []
         let encodeOptions = context?.encodeOptions.flatMap { $0 == ImageEncodeOptions() ? nil : Boxed($0) }
         let decode = LoadPlan.Decode(
@@ -54,7 +56,8 @@ extension WebImageManager {
             transformer: transformers.first
         )
         let gate = TransformGate(options, decodesFirstFrameOnly: decodeOptions.decodeFirstFrameOnly)
-        let store = context?.storeCacheType ?? .all
+        var store = context?.storeCacheType ?? .all
+        if !usesDisk { store = ImageCacheType(memory: store.includesMemory, disk: false) }
         let chain = LoadPlan.Chain(transformers, gate: gate)
         let scalesVariants =
             sizeReuse(for: load) != .none && query.includesMemory
@@ -70,11 +73,11 @@ extension WebImageManager {
                     cache: Identified(cache, by: ObjectIdentifier(cache)),
                     cacheKey: resultKey,
                     queriesMemory: query.includesMemory,
-                    queriesDisk: query.includesDisk,
+                    queriesDisk: query.includesDisk && usesDisk,
                     queriesOriginalMemory: originalQuery.includesMemory,
                     scalesVariants: scalesVariants,
                     readsMemoryData: options.contains(.queryMemoryData) && revalidation?.asksAlways != true
-                        && query.includesDisk,
+                        && query.includesDisk && usesDisk,
                     store: store,
                     storesOriginalInMemory: originalStore.includesMemory,
                     encodeOptions: encodeOptions,

@@ -58,7 +58,9 @@ extension LoadPlan {
         let metadata = image.image.metadata
         let isPart = metadata.scaleDownLimitBytes > 0 || metadata.isFirstFrame || metadata.isDamaged
         let moves = image.image.animation != nil || metadata.isAnimated && !metadata.isTransformed
-        let isLimited = (isPart || moves) && !isOriginal
+        // Under the key of the original, only its bytes may be of more than the image.
+        let isReduced = isOriginal && image.data == nil && decode.replacement(image.image) == nil
+        let isLimited = isReduced || (isPart || moves) && !isOriginal
         let isOnDisk = isOnDisk(image)
         let target = ImageCacheType(
             memory: store.includesMemory,

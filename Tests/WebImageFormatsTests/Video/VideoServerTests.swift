@@ -103,6 +103,22 @@ struct VideoServerTests {
         #expect(try isExpected(await manager().image(with: server.url("/whole/short.mp4"), context: context())))
     }
 
+    @Test func `A frame far behind its keyframe costs what is between them, and more than the limit is an error`()
+        async throws
+    {
+        let data = try Fixtures.data("Video/one-group.mp4")
+        let server = try await server(["a.mp4": Array(data)])
+        downloader.config.maximumVideoByteCount = data.count
+        let image = try await manager().image(with: server.url("/a.mp4"), context: context(1.9))
+        let expected = try await VideoHarness.file("one-group.mp4", at: 1.9)
+        #expect(image.premultipliedPixels == expected.premultipliedPixels)
+        downloader.config.maximumVideoByteCount = data.count - 300
+        let error = await #expect(throws: WebImageError.self) {
+            try await manager().image(with: server.url("/a.mp4"), options: .fromLoaderOnly, context: context(1.9))
+        }
+        #expect(error?.code == .limitExceeded && error?.limit?.name == "maximumVideoByteCount", "\(error as Any)")
+    }
+
     @Test func `A still is revalidated by a conditional request for a part`() async throws {
         try film(1 << 20)
         let server = try await server()

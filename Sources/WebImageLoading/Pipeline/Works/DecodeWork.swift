@@ -155,7 +155,7 @@ struct DecodeWork: Work {
     /// Starts the write of the original bytes, if they are to be stored and no other work has started it.
     private func stored(_ image: PipelineImage, _ original: OriginalData) -> PipelineImage {
         guard let store = original.store else { return image }
-        var contents = contents(wholeImage(image.image))
+        var contents = contents(original.isVideo ? replacement(image.image) : wholeImage(image.image))
         contents.seen = image.image
         store.start(contents)
         // Does not capture the image, which would stay in memory until everything is written.
@@ -179,4 +179,7 @@ struct DecodeWork: Work {
         let isPart = metadata.isThumbnail || metadata.isTransformed || metadata.scaleDownLimitBytes > 0
         return isPart || options.decodeFirstFrameOnly ? nil : image
     }
+
+    /// Returns the image if it may be stored in place of the bytes: all that they represent, and without damage, of which the entry would tell nothing.
+    func replacement(_ image: Image) -> Image? { image.metadata.isDamaged ? nil : wholeImage(image) }
 }

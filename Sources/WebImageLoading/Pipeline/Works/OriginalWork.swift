@@ -137,7 +137,10 @@ struct OriginalWork: Work {
             // Without bytes, the loader's own image is encoded and stored, and the still of a video.
             let bytes = loaded.isVideo || loaded.data.isEmpty && loaded.image != nil ? nil : loaded.data
             let image = loaded.image ?? contents.image
-            guard bytes != nil || image != nil else { return group.leave() }
+            guard bytes != nil || image != nil else {
+                // A still that is not stored; the one on disk is of the former video.
+                return replaces ? cache.removeImage(forKey: cacheKey, from: .disk) { group.leave() } : group.leave()
+            }
             let made = serializer?.bytes(for: image, data: bytes, url: url)
             let isOther = bytes != nil && made != nil && made != bytes
             let encoded = bytes == nil ? image : loaded.image
