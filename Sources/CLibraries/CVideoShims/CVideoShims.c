@@ -1,5 +1,6 @@
 #include "video.h"
 
+#include <libavutil/common.h>
 #include <libavutil/display.h>
 #include <libavutil/log.h>
 #include <inttypes.h>
@@ -58,8 +59,8 @@ static int64_t seek_bytes(void *context, int64_t offset, int whence) {
     switch (whence & ~AVSEEK_FORCE) {
     case AVSEEK_SIZE: return size;
     case SEEK_SET: break;
-    case SEEK_CUR: offset += video->offset; break;
-    case SEEK_END: offset += size; break;
+    case SEEK_CUR: offset = av_sat_add64(offset, video->offset); break;
+    case SEEK_END: offset = av_sat_add64(offset, size); break;
     default: return AVERROR(EINVAL);
     }
     if (offset < 0) return AVERROR(EINVAL);

@@ -1,5 +1,6 @@
 #include "video.h"
 
+#include <libavutil/common.h>
 #include <libavutil/mathematics.h>
 #include <math.h>
 
@@ -84,7 +85,8 @@ static int64_t duration_of(const AVFrame *frame) {
 
 static int64_t units(const webimage_video *video, double seconds) {
     double units = seconds / av_q2d(video->stream->time_base);
-    return start_time(video) + (int64_t)(isfinite(units) ? fmin(fmax(units + 0.01, 0), 1e17) : 0);
+    // A file may begin at any time.
+    return av_sat_add64(start_time(video), (int64_t)(isfinite(units) ? fmin(fmax(units + 0.01, 0), 1e17) : 0));
 }
 
 static int seek(webimage_video *video, int64_t time, bool backward) {
@@ -177,7 +179,7 @@ static int decode_at(webimage_video *video, double seconds) {
         if (video->has_frame && shown != AV_NOPTS_VALUE && shown > time) return 0;
         int64_t duration = duration_of(video->next);
         keep(video);
-        if (shown != AV_NOPTS_VALUE && duration > 0 && shown + duration > time) return 0;
+        if (shown != AV_NOPTS_VALUE && duration > 0 && av_sat_add64(shown, duration) > time) return 0;
     }
 }
 

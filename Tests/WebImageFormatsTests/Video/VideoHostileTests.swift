@@ -61,6 +61,18 @@ struct VideoHostileTests {
         }
     }
 
+    @Test func `Times near the largest number do not overflow`() async throws {
+        let last = try await VideoHarness.file("fragmented.mp4", at: 1e300)
+        var data = try Fixtures.data("Video/fragmented.mp4")
+        // The time of the first frame, 64 bits after version and flags.
+        let place = try #require(VideoHarness.range(of: "tfdt", in: data)).upperBound + 4
+        data.replaceSubrange(place..<place + 8, with: [0x7F] + Array(repeating: 0, count: 7))
+        var options = ImageDecodeOptions()
+        options.videoTime = 1e300
+        let image = try await Image.decode(data, options: options, coder: VideoHarness.coder())
+        #expect(image.premultipliedPixels == last.premultipliedPixels)
+    }
+
     @Test func `Tracks in other files are not read`() async throws {
         let directory = TemporaryDirectory()
         let secret = directory.path("h264.mp4")
