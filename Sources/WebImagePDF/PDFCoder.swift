@@ -1,4 +1,3 @@
-public import FoundationEssentials
 public import WebImageCodecs
 
 /// Recognises PDF. Worker processes draw its pages with poppler.
@@ -14,43 +13,11 @@ public import WebImageCodecs
 /// Outside the document, only fonts and poppler's character tables are read. Scripts and actions do not run, and links are not followed. Documents
 /// that need a password are ``WebImage/WebImageError/Code/badImageData``. ``WebImage/ImageMetadata/isVector`` and
 /// ``WebImage/ImageMetadata/pageCount`` are set. Encoding PDF is not supported.
-public struct PDFCoder: ImageCoder {
+public struct PDFCoder: SeparateProgramCoder {
     /// Creates a coder.
     public init() {}
 
-    /// Returns whether the data begins like a PDF document.
-    public func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .pdf }
-
-    /// Throws ``WebImage/WebImageError/Code/decoderUnavailable``.
-    public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
-        throw Self.unavailable
-    }
-
-    /// Throws ``WebImage/WebImageError/Code/decoderUnavailable``.
-    public func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
-        throw Self.unavailable
-    }
-
-    /// Throws ``WebImage/WebImageError/Code/decoderUnavailable``.
-    public func memoryNeed(
-        of data: Data,
-        options: ImageDecodeOptions
-    ) throws(WebImageError) -> DecodeMemoryNeed { throw Self.unavailable }
-
-    /// Returns false.
-    public func canEncode(to format: ImageFormat) -> Bool { false }
-
-    /// Throws ``WebImage/WebImageError/Code/unsupportedFormat``.
-    public func encode(
-        _ image: Image,
-        to format: ImageFormat,
-        options: ImageEncodeOptions
-    ) throws(WebImageError) -> Data {
-        throw WebImageError(.unsupportedFormat, "encoding PDF is not supported")
-    }
-
-    private static let unavailable = WebImageError(
-        .decoderUnavailable,
-        "PDF is drawn only in worker processes (WebImageFormats.registerAll(), IsolatedImageCoder), by the program webimage-decoder-pdf"
-    )
+    package static let formats: Set<ImageFormat> = [.pdf]
+    package static let subject = "PDF is"
+    package static let program = "webimage-decoder-pdf"
 }

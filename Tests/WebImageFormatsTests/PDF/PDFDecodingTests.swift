@@ -222,36 +222,3 @@ struct PDFLoadTests {
         }
     }
 }
-
-/// PDF in a program without the worker program.
-@Suite struct PDFPlaceTests {
-    @Test func `Without the program each document is an error that says how to get it`() async throws {
-        var isolation = DecodeIsolation(formats: [.pdf])
-        isolation.pdfWorkerPath = "/nonexistent/webimage-decoder-pdf"
-        let coder = IsolatedImageCoder(isolation, base: PDFCoder())
-        let error = await #expect(throws: WebImageError.self) { try await Image.decode(PDFHarness.good, coder: coder) }
-        #expect(error?.code == .decoderUnavailable && error?.message.contains("/nonexistent") == true)
-    }
-
-    @Test func `The coder draws nothing itself`() throws {
-        let (coder, data) = (PDFCoder(), PDFHarness.good)
-        #expect(coder.canDecode(data) && !coder.canDecode(Data("PDF".utf8)) && !coder.canEncode(to: .pdf))
-        let calls: [() throws -> Void] = [
-            { _ = try coder.decode(data, options: ImageDecodeOptions()) },
-            { _ = try coder.properties(of: data, limits: ImageLimits()) },
-            { _ = try coder.memoryNeed(of: data, options: ImageDecodeOptions()) },
-        ]
-        for call in calls {
-            let error = #expect(throws: WebImageError.self) { try call() }
-            #expect(error?.code == .decoderUnavailable && error?.message.contains("webimage-decoder-pdf") == true)
-        }
-    }
-
-    @Test func `Documents are registered, and wait for workers on threads of their own`() {
-        let coders = ImageCodersManager()
-        WebImageFormats.registerAll(in: coders)
-        #expect(coders.canDecode(PDFHarness.good) && !coders.canDecodeIncrementally(PDFHarness.good))
-        #expect(CodingQueue.queue(of: coders, for: PDFHarness.good) !== CodingQueue.shared)
-        #expect(DecodeIsolation.riskyFormats.contains(.pdf))
-    }
-}

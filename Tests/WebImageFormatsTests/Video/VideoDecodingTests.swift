@@ -267,38 +267,3 @@ struct VideoLoadTests {
         #expect(PixelDifference(image.bitmap, try Fixtures.pixels("Video/vp9.webm-1.1.ppm")).mean <= 4)
     }
 }
-
-/// Videos in a program without the worker program.
-@Suite struct VideoPlaceTests {
-    @Test func `Without the program each video is an error that says how to get it`() async throws {
-        var isolation = DecodeIsolation(formats: ImageFormat.videos)
-        isolation.videoWorkerPath = "/nonexistent/webimage-decoder-video"
-        let coder = IsolatedImageCoder(isolation, base: VideoCoder())
-        let data = try Fixtures.data("Video/h264.mp4")
-        let error = await #expect(throws: WebImageError.self) { try await Image.decode(data, coder: coder) }
-        #expect(error?.code == .decoderUnavailable && error?.message.contains("/nonexistent") == true)
-    }
-
-    @Test func `The coder decodes nothing itself`() throws {
-        let (coder, data) = (VideoCoder(), try Fixtures.data("Video/h264.mp4"))
-        #expect(coder.canDecode(data) && !coder.canDecode(Data("ftyp".utf8)) && !coder.canEncode(to: .mp4))
-        let calls: [() throws -> Void] = [
-            { _ = try coder.decode(data, options: ImageDecodeOptions()) },
-            { _ = try coder.properties(of: data, limits: ImageLimits()) },
-            { _ = try coder.memoryNeed(of: data, options: ImageDecodeOptions()) },
-        ]
-        for call in calls {
-            let error = #expect(throws: WebImageError.self) { try call() }
-            #expect(error?.code == .decoderUnavailable && error?.message.contains("webimage-decoder-video") == true)
-        }
-    }
-
-    @Test func `Videos are registered, and wait for workers on threads of their own`() throws {
-        let coders = ImageCodersManager()
-        WebImageFormats.registerAll(in: coders)
-        let data = try Fixtures.data("Video/h264.mp4")
-        #expect(coders.canDecode(data) && !coders.canDecodeIncrementally(data))
-        #expect(CodingQueue.queue(of: coders, for: data) !== CodingQueue.shared)
-        #expect(DecodeIsolation.riskyFormats.isSuperset(of: ImageFormat.videos))
-    }
-}
