@@ -317,4 +317,72 @@ import WebImage
         #expect(result.withLock { $0?.image } != nil)
         #expect(cache.memoryImage(forKey: key) === (change == "store" ? newer : nil))
     }
+
+    // MARK: Names that look like keys
+
+    @Test func `A file whose own name ends like the key of a page has its pages, and the page has its own`() async {
+        let paged = context { $0.imageCoder = PagedCoder() }
+        func page(_ number: Int) -> WebImageContext {
+            var copy = paged
+            copy.page = number
+            return copy
+        }
+        for name in ["http://h/photo-Page(3).pdf", "http://h/photo-Page(3)", "http://h/photo-Page(3)-b.pdf"] {
+            cache.storeDataToDisk(Data([5]), forKey: name)
+            for number in [2, 3, 0] {
+                cache.memoryCache.removeAll()
+                let image = await cache.queryImage(forKey: name, context: page(number)).image
+                #expect(image?.pixelWidth == number + 1)
+                #expect(cache.memoryImage(forKey: CacheKeys.page(name, number)) === image)
+                #expect(cache.memoryCache.count == 1)
+            }
+            // Stored entries of pages contain only one.
+            for number in [2, 3] {
+                let key = CacheKeys.page(name, number)
+                cache.storeDataToDisk(Data([1]), forKey: key)
+                cache.memoryCache.removeAll()
+                let image = await cache.queryImage(forKey: key, context: page(number)).image
+                #expect(image?.pixelWidth == 1 && cache.memoryImage(forKey: key) === image)
+            }
+        }
+        cache.storeDataToDisk(Data([1]), forKey: "http://h/photo-Page(3).pdf")
+        #expect(await cache.queryImage(forKey: "http://h/photo-Page(3).pdf", context: page(2)).image == nil)
+    }
+
+    @Test func `A file whose own name looks like the key of a thumbnail is not replaced by its thumbnail`() async {
+        let size = ImageSize(width: 2, height: 2)
+        let small = context { $0.thumbnailPixelSize = size }
+        let other = CacheKeys.thumbnail(key, size: ImageSize(width: 3, height: 3), preserveAspectRatio: true)
+        for name in ["http://h/a-Thumbnail(1).png", other] {
+            cache.memoryCache.removeAll()
+            cache.storeDataToDisk(data, forKey: name)
+            let image = await cache.queryImage(forKey: name, context: small).image
+            #expect(image?.pixelWidth == 2 && cache.memoryImage(forKey: name) == nil)
+            let own = CacheKeys.thumbnail(name, size: size, preserveAspectRatio: true)
+            #expect(cache.memoryImage(forKey: own) === image)
+        }
+    }
+}
+
+/// Files of as many pages as their byte says. A page is as wide as its number, counted from 1.
+private struct PagedCoder: ImageCoder {
+    func canDecode(_ data: Data) -> Bool { data.count == 1 }
+
+    func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
+        var properties = ImageProperties(format: .pdf, width: 1, height: 1)
+        properties.pageCount = Int(data[data.startIndex])
+        return properties
+    }
+
+    func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
+        let count = try properties(of: data, limits: options.limits).pageCount
+        guard options.page < count else { throw .pageNotFound(options.page, of: count) }
+        return FakeCoder.image(width: options.page + 1)
+    }
+
+    func canEncode(to format: ImageFormat) -> Bool { false }
+
+    func encode(_ image: Image, to format: ImageFormat, options: ImageEncodeOptions) throws(WebImageError) -> Data {
+        throw WebImageError(.unsupportedFormat, "pages are not encoded")
+    }
 }

@@ -100,17 +100,18 @@ import Testing
         #expect(CacheKeys.page("http://h/a.pdf?x=1", 0) == "http://h/a.pdf?x=1")
         #expect(CacheKeys.page("http://h/a.pdf?x=1", 2) == "http://h/a-Page(2).pdf?x=1")
         #expect(CacheKeys.page("key", 12) == "key-Page(12)")
-        #expect(CacheKeys.isPage(CacheKeys.transformed(CacheKeys.page("http://h/a.pdf", 1), by: "Flip")))
+        #expect(CacheKeys.mayBe(page: 1, CacheKeys.transformed(CacheKeys.page("http://h/a.pdf", 1), by: "Flip")))
         #expect(CacheKeys.videoTime("http://h/a.mp4?x=1", nil) == "http://h/a.mp4?x=1")
         #expect(CacheKeys.videoTime("http://h/a.mp4?x=1", 2.5) == "http://h/a-VideoTime(2.500000).mp4?x=1")
-        #expect(!CacheKeys.isPage("http://h/a.pdf") && !CacheKeys.isPage("http://h/Page(1).pdf"))
+        #expect(!CacheKeys.mayBe(page: 1, "http://h/a.pdf") && !CacheKeys.mayBe(page: 1, "http://h/Page(1).pdf"))
     }
 
     @Test func `The preview of a raw file has the key of the file, and the developed image another one`() {
         #expect(CacheKeys.developed("http://h/a.dng?x=1", .preview) == "http://h/a.dng?x=1")
         #expect(CacheKeys.developed("http://h/a.dng?x=1", .full) == "http://h/a-Development(full).dng?x=1")
-        #expect(CacheKeys.isDevelopment(CacheKeys.transformed(CacheKeys.developed("key", .full), by: "Flip")))
-        #expect(!CacheKeys.isDevelopment("http://h/Development(full).dng"))
+        #expect(CacheKeys.mayBe(.full, CacheKeys.transformed(CacheKeys.developed("key", .full), by: "Flip")))
+        #expect(!CacheKeys.mayBe(.full, "http://h/Development(full).dng"))
+        #expect(!CacheKeys.mayBe(.preview, CacheKeys.developed("key", .full)))
         #expect(CacheKeys.selection("a.dng", 2, .full) == CacheKeys.developed(CacheKeys.page("a.dng", 2), .full))
     }
 
@@ -136,9 +137,35 @@ import Testing
             CacheKeys.thumbnail("key", size: size, preserveAspectRatio: false, covers: true)
                 == CacheKeys.thumbnail("key", size: size, preserveAspectRatio: false)
         )
-        #expect(CacheKeys.isThumbnail("http://h/a-Thumbnail(%7B1.000000,1.000000%7D,1).jpg"))
-        #expect(!CacheKeys.isThumbnail("http://h/Thumbnail(1).jpg"))
-        #expect(!CacheKeys.isThumbnail(""))
+    }
+
+    @Test(arguments: [
+        "http://h/a.jpg", "http://h/a.jpg?x=1.5#f", "http://h/photo-Page(3)", "http://h/photo-Page(3).pdf", "key",
+        "a.b/c",
+        "file:///x/a.jpg", "http://h/map?c=1.5", "http://h/x.tar.gz/", "http://h/.jpg", "http://h/é-Thumbnail(1).jpg",
+    ])
+    func `A suffix is recognised in the exact form in which it is written, also before others`(key: String) {
+        let size = ImageSize(width: 100, height: 40.5)
+        func isThumbnail(_ key: String, _ width: Double = 100, covers: Bool = false) -> Bool {
+            let size = ImageSize(width: width, height: 40.5)
+            return CacheKeys.mayBeThumbnail(key, size: size, preserveAspectRatio: true, covers: covers)
+        }
+        #expect(!CacheKeys.mayBe(page: 2, key) && !CacheKeys.mayBe(.full, key) && !isThumbnail(key))
+        let page = CacheKeys.page(key, 2)
+        #expect(CacheKeys.mayBe(page: 2, page) && !CacheKeys.mayBe(page: 22, page) && !CacheKeys.mayBe(page: 0, page))
+        let thumbnail = CacheKeys.thumbnail(page, size: size, preserveAspectRatio: true)
+        #expect(isThumbnail(thumbnail) && !isThumbnail(thumbnail, 10) && !isThumbnail(thumbnail, covers: true))
+        #expect(CacheKeys.mayBe(page: 2, thumbnail) && !CacheKeys.mayBe(page: 1, thumbnail))
+        #expect(CacheKeys.mayBe(.full, CacheKeys.developed(page, .full)))
+    }
+
+    @Test(arguments: [
+        "http://h/-Page(3).pdf", "-Page(3)", "http://h/a-Page(3).d/b.pdf", "http://h/a-Page(3)x.pdf",
+        "http://h/a-Page(3", "",
+        "http://h/a-Page(03).pdf", "http://h/a-Page(3)/b.pdf", "http://h/a.pdf?x=-Page(3)",
+    ])
+    func `Text that no key gets as its suffix is a part of the name`(key: String) {
+        #expect(!CacheKeys.mayBe(page: 3, key))
     }
 
     // Expected values are those of C's printf("%f").

@@ -2,9 +2,6 @@
 ///
 /// The keys are SDWebImage's. They name files on disk, so they are part of the format of the cache directory.
 public enum CacheKeys {
-    /// A part of every thumbnail key.
-    static let thumbnailMarker = "-Thumbnail("
-
     /// Returns the key of a transformed image. The transformer's key is inserted before the path extension (`https://h/a.jpg?x=1`
     /// and `Flip` give `https://h/a-Flip.jpg?x=1`), or appended to a key without one.
     ///
@@ -29,22 +26,19 @@ public enum CacheKeys {
         preserveAspectRatio: Bool,
         covers: Bool = false
     ) -> String {
-        let sides = "{" + FixedDecimal.string(size.width) + "," + FixedDecimal.string(size.height) + "}"
-        let shape = preserveAspectRatio ? covers ? 2 : 1 : 0
-        return transformed(key, by: "Thumbnail(\(sides),\(shape))")
+        transformed(key, by: thumbnailKey(size, preserveAspectRatio, covers))
     }
 
-    /// The part of the key of every page but the first.
-    static let pageMarker = "-Page("
+    private static func thumbnailKey(_ size: ImageSize, _ preserveAspectRatio: Bool, _ covers: Bool) -> String {
+        let sides = "{" + FixedDecimal.string(size.width) + "," + FixedDecimal.string(size.height) + "}"
+        return "Thumbnail(\(sides),\(preserveAspectRatio ? covers ? 2 : 1 : 0))"
+    }
 
     /// Returns the key of a page, counted from 0: for the first, that of the file; for another, that of the file transformed by
     /// `Page(N)`.
     public static func page(_ key: String, _ page: Int) -> String {
         page == 0 ? key : transformed(key, by: "Page(\(page))")
     }
-
-    /// The part of the key of every developed raw image.
-    static let developmentMarker = "-Development("
 
     /// Returns the key of the image that is decoded of a camera's raw file: for the embedded preview, that of the file; for the
     /// developed image, that of the file transformed by `Development(full)`.
@@ -57,18 +51,39 @@ public enum CacheKeys {
         developed(Self.page(key, page), development)
     }
 
-    static func isDevelopment(_ key: String) -> Bool { key.contains(developmentMarker) }
-
     /// Returns the key of the still of a video: for the first frame that is not black, that of the file; for a time in seconds, that of the file
     /// transformed by `VideoTime(S)`, with six decimals. Thumbnails and transformed images are derived from it.
     public static func videoTime(_ key: String, _ seconds: Double?) -> String {
         seconds.map { transformed(key, by: "VideoTime(\(FixedDecimal.string($0)))") } ?? key
     }
 
-    static func isPage(_ key: String) -> Bool { key.contains(pageMarker) }
+    // MARK: Suffixes of a key
+    //
+    // A URL's own name may look like a key with a suffix. What the entry contains decides then.
 
-    static func isThumbnail(_ key: String) -> Bool {
-        key.utf8.count >= thumbnailMarker.utf8.count && key.contains(thumbnailMarker)
+    /// Returns whether the key may be that of the page.
+    static func mayBe(page: Int, _ key: String) -> Bool { page != 0 && has("Page(\(page))", key) }
+
+    /// Returns whether the key may be that of the developed image.
+    static func mayBe(_ development: ImageDecodeOptions.RawDevelopment, _ key: String) -> Bool {
+        development == .full && has("Development(full)", key)
+    }
+
+    /// Returns whether the key may be that of a thumbnail of that size and shape.
+    static func mayBeThumbnail(_ key: String, size: ImageSize, preserveAspectRatio: Bool, covers: Bool) -> Bool {
+        has(thumbnailKey(size, preserveAspectRatio, covers), key)
+    }
+
+    /// Returns whether a key has exactly this suffix, at its end or before other suffixes, which begin with "-".
+    private static func has(_ transformerKey: String, _ key: String) -> Bool {
+        [transformerKey, percentEncodedForPath(transformerKey)].contains { text in
+            let suffix = "-" + text
+            return key.ranges(of: suffix).contains { range in
+                let (former, rest) = (key[..<range.lowerBound], key[range.upperBound...])
+                guard !former.isEmpty else { return false }
+                return rest.hasPrefix("-") || transformed(String(former + rest), by: transformerKey) == key
+            }
+        }
     }
 
     private static func percentEncodedForPath(_ text: String) -> String {

@@ -7,6 +7,10 @@ extension LoadPlan {
         var generation: Generation
         let coder: Identified<any ImageCoder, CoderIdentity>
         let options: ImageDecodeOptions
+        /// The page that the entry contains according to its key, which ``options`` do not select then; 0 for none.
+        let pageOfKey: Int
+        /// The development that the entry contains according to its key; `preview` for none.
+        let developmentOfKey: ImageDecodeOptions.RawDevelopment
         /// True if an image that another query has stored in memory meanwhile is used instead.
         let queriesMemory: Bool
         let storesInMemory: Bool
@@ -29,10 +33,10 @@ extension LoadPlan {
             self.coder = Identified(coder, by: CoderIdentity(coder))
             var decodeOptions = ImageDecodeOptions(context, options: options, key: cacheKey)
             // An entry under the key of a page contains only that page.
-            if decodeOptions.page != 0, CacheKeys.isPage(cacheKey) { decodeOptions.page = 0 }
-            if decodeOptions.rawDevelopment != .preview, CacheKeys.isDevelopment(cacheKey) {
-                decodeOptions.rawDevelopment = .preview
-            }
+            pageOfKey = CacheKeys.mayBe(page: decodeOptions.page, cacheKey) ? decodeOptions.page : 0
+            if pageOfKey != 0 { decodeOptions.page = 0 }
+            developmentOfKey = CacheKeys.mayBe(decodeOptions.rawDevelopment, cacheKey) ? .full : .preview
+            if developmentOfKey == .full { decodeOptions.rawDevelopment = .preview }
             self.options = decodeOptions
             self.queriesMemory = queriesMemory
             storesInMemory = context.storeCacheType?.includesMemory ?? true
@@ -90,6 +94,7 @@ struct EntryImageWork: Work {
         {
             return ImageCacheResult(image: image, data: isCurrent ? entry.data : nil, cacheType: .memory)
         }
+        let given = given.map { selecting($0, in: entry) }
         guard let given, let decoded = try? coder.completeImage(of: entry.data, options: given) else {
             return ImageCacheResult(data: entry.data, cacheType: .disk)
         }
@@ -98,6 +103,20 @@ struct EntryImageWork: Work {
         let image = decoded.with(sourceHash: entry.sourceHash, extendedData: entry.extendedData)
         if plan.value.storesInMemory { putIntoMemory(image, decodedWith: given) }
         return ImageCacheResult(image: image, data: entry.data, cacheType: .disk)
+    }
+
+    /// Selects the page or the development in an original whose own name looks like the key of one.
+    private func selecting(_ options: ImageDecodeOptions, in entry: CachedImageData) -> ImageDecodeOptions {
+        var options = options
+        let page = plan.value.pageOfKey
+        if page != 0, let count = try? coder.properties(of: entry.data, limits: options.limits).pageCount, count > page
+        {
+            options.page = page
+        }
+        if plan.value.developmentOfKey == .full, ImageFormat(detecting: entry.data) == .raw {
+            options.rawDevelopment = .full
+        }
+        return options
     }
 
     /// Decodes on the caller's thread, within the budget and without waiting for others.
@@ -123,13 +142,13 @@ struct EntryImageWork: Work {
         // A first frame would be mistaken for the animation.
         if image.metadata.isFirstFrame { return }
         var key = CacheKeys.selection(plan.value.cacheKey, options.page, options.rawDevelopment)
-        if let size = options.thumbnailPixelSize, size.isUsable, !CacheKeys.isThumbnail(key) {
-            key = CacheKeys.thumbnail(
-                key,
-                size: size,
-                preserveAspectRatio: options.preserveAspectRatio,
-                covers: options.thumbnailCovers
-            )
+        if let size = options.thumbnailPixelSize, size.isUsable {
+            let (preserves, covers) = (options.preserveAspectRatio, options.thumbnailCovers)
+            // The entry of a thumbnail is not larger.
+            let isOwnKey =
+                !image.metadata.isThumbnail
+                && CacheKeys.mayBeThumbnail(key, size: size, preserveAspectRatio: preserves, covers: covers)
+            if !isOwnKey { key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: preserves, covers: covers) }
         }
         guard isCurrent else { return }
         cache.memoryCache.setImage(image, forKey: key, cost: image.memoryCost)
