@@ -14,6 +14,8 @@ final class ViewLoad {
     /// The arguments of the caller.
     struct Request {
         var url: URL?
+        /// The candidates that ``url`` is one of; nil for a single URL.
+        var source: ImageSource?
         var placeholder: ViewPlaceholder?
         var options: WebImageOptions
         var context: WebImageContext?

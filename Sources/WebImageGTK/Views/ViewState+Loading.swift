@@ -53,7 +53,7 @@ extension ViewState {
         let load = makeLoad(request, slot, setter)
         change(slot) {
             $0.loadState = ViewLoadState(
-                url: request.url,
+                url: load.request.url,
                 progress: LoadProgress(receivedByteCount: 0, expectedByteCount: nil),
                 phase: .loading
             )
@@ -63,7 +63,7 @@ extension ViewState {
         forgetOldSlots()
         load.transitionTarget = transitionTarget
         if !request.options.contains(.delayPlaceholder) { showPlaceholder(of: load) }
-        guard let url = request.url else {
+        guard let url = load.request.url else {
             load.fail(WebImageError(.invalidURL, "the URL is missing"))
             return nil
         }
@@ -77,10 +77,13 @@ extension ViewState {
     }
 
     private func makeLoad(_ request: ViewLoad.Request, _ slot: ImageSlot, _ setter: ViewLoad.Setter?) -> ViewLoad {
+        let context = effectiveContext(request.context, slot)
+        var request = request
+        if let source = request.source { request.url = url(of: source, context) }
         lastNumber += 1
         return ViewLoad(
             request,
-            context: effectiveContext(request.context, slot),
+            context: context,
             slot: slot,
             number: lastNumber,
             state: self,

@@ -28,22 +28,30 @@ struct ShownLoad {
         return box
     }
 
+    @MainActor
     private func lacksPixels(_ width: Double, _ height: Double) -> Bool {
         let source = image.sourcePixelSize
         let (pixelWidth, pixelHeight) = (Double(image.pixelWidth), Double(image.pixelHeight))
+        if hasLarger { return width > pixelWidth + 1 || height > pixelHeight + 1 }
         guard image.metadata.isThumbnail, source.width > pixelWidth + 1 || source.height > pixelHeight + 1 else {
             return false
         }
         return width > pixelWidth + 1 || height > pixelHeight + 1
     }
 
+    /// True if the image is the candidate of a source that has larger ones.
+    @MainActor
+    private var hasLarger: Bool { load.request.source?.hasLarger(than: load.request.url) ?? false }
+
     /// The decode size that provides all pixels at the drawn size when the aspect ratio is kept, even if the image is drawn stretched.
+    @MainActor
     private func neededSize(_ width: Double, _ height: Double) -> ImageSize {
         let source = image.sourcePixelSize
         guard source.width > 0, source.height > 0, load.context.preserveAspectRatio ?? true else {
             return ImageSize(width: width, height: height)
         }
-        let scale = min(max(width / source.width, height / source.height), 1)
+        let scale = max(width / source.width, height / source.height)
+        guard scale < 1 || hasLarger else { return source }
         return ImageSize(width: source.width * scale, height: source.height * scale)
     }
 
@@ -116,7 +124,7 @@ extension ViewState {
         isResizing = false
         let slot = shown.load.slot
         let isShown = self.shown?.load === shown.load || slots[slot]?.shown?.load === shown.load
-        guard let url = shown.load.request.url, isShown, slots[slot]?.load == nil else { return }
+        guard isShown, slots[slot]?.load == nil else { return }
         var request = shown.load.request
         request.isUpgrade = true
         request.completed = nil
@@ -130,6 +138,13 @@ extension ViewState {
         context.thumbnailCovers = nil
         // The same image with more pixels: revalidation was part of the first load.
         context.cachePolicy = .immutable
+        if let source = request.source { request.url = self.url(of: source, context) }
+        // The largest candidate that may be loaded has no more pixels.
+        let isComplete = !shown.image.metadata.isThumbnail && box.width >= Double(shown.image.pixelWidth)
+        if request.url == shown.load.request.url, request.source != nil, isComplete {
+            return change(slot) { $0.asked = (shown.load.number, box) }
+        }
+        guard let url = request.url else { return }
         let load = ViewLoad(
             request,
             context: context,

@@ -15,4 +15,18 @@ enum SizesSnippets {
         }
         // end
     }
+
+    static func sources(small: URL, medium: URL, large: URL) async throws {
+        // snippet: sources
+        let source = ImageSource.candidates([
+            (url: small, size: .width(320)),
+            (url: medium, size: .width(800)),
+            (url: large, size: .width(1600)),
+        ])
+        var context = WebImageContext()
+        context.thumbnailPixelSize = ImageSize(width: 600, height: 600)
+        let image = try await WebImageManager.shared.image(with: source, context: context)
+        // end
+        show(image)
+    }
 }
