@@ -16,6 +16,16 @@ static inline void webimage_gtk_get_text_color(GtkWidget *widget, GdkRGBA *color
 #endif
 }
 
+/// Returns the device pixels per point of a widget's display, which may be a fraction.
+static inline double webimage_gtk_get_device_scale(GtkWidget *widget) {
+#if GTK_CHECK_VERSION(4, 12, 0)
+    GtkNative *native = gtk_widget_get_native(widget);
+    GdkSurface *surface = native ? gtk_native_get_surface(native) : NULL;
+    if (surface) return gdk_surface_get_scale(surface);
+#endif
+    return gtk_widget_get_scale_factor(widget);
+}
+
 /// Loads CSS into a style provider.
 static inline void webimage_gtk_load_css(GtkCssProvider *provider, const char *css) {
 #if GTK_CHECK_VERSION(4, 12, 0)

@@ -17,6 +17,7 @@ extension ViewState {
 
     /// Called when the paintable has other content, or a transition has ended.
     func contentChanged() {
+        zoom?.contentChanged()
         if let animation {
             animation.contentChanged()
         } else if !isEnded, paintable.content?.image?.animation != nil {

@@ -23,6 +23,17 @@ extension ImagePaintable {
         }
     }
 
+    /// True if the visible content is a still image, complete and without a substitute.
+    var showsStillContent: Bool {
+        guard case .poster = frame, substitute == nil, let image = content?.image else { return false }
+        return image.animation == nil && !image.metadata.isIncremental
+    }
+
+    /// Draws the visible content, in tiles if it has them.
+    func drawResting(into snapshot: OpaquePointer, _ width: Double, _ height: Double) {
+        if tiles?(snapshot, width, height) != true { drawVisible(into: snapshot, width, height) }
+    }
+
     /// Draws the visible content into the rectangle of the content.
     func drawVisible(into snapshot: OpaquePointer, _ width: Double, _ height: Double) {
         guard let visible = visibleContent else { return }

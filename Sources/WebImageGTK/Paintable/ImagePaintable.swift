@@ -15,6 +15,8 @@ final class ImagePaintable {
     var sizeHandler: ((_ width: Double, _ height: Double) -> Void)?
     /// Draws an indicator over the content. Receives the view's rectangle relative to the content's top left corner.
     var overlay: ((_ snapshot: OpaquePointer, _ view: ImageRect) -> Void)? { didSet { invalidate() } }
+    /// Draws the visible content in tiles; returns false if it does not. Receives the size of the content in points.
+    var tiles: ((_ snapshot: OpaquePointer, _ width: Double, _ height: Double) -> Bool)?
     /// Called when the content changes, and when a transition to it has ended.
     var contentHandler: (() -> Void)?
     /// The visible state of animated content.
@@ -209,7 +211,7 @@ final class ImagePaintable {
 
     private func drawContent(into snapshot: OpaquePointer, _ width: Double, _ height: Double) {
         if content != nil || substitute != nil { sizeHandler?(width, height) }
-        guard transition != nil || overlay != nil else { return drawVisible(into: snapshot, width, height) }
+        guard transition != nil || overlay != nil else { return drawResting(into: snapshot, width, height) }
         let place = ViewPlace(view.pointer, drawing: content, width, height)
         if let transition {
             transition.effect.draw(
@@ -226,7 +228,7 @@ final class ImagePaintable {
                 )
             )
         } else {
-            drawVisible(into: snapshot, width, height)
+            drawResting(into: snapshot, width, height)
         }
         overlay?(snapshot, place.view)
     }

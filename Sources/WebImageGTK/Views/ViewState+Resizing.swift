@@ -1,6 +1,6 @@
 import CWebImageGTK4
 import FoundationEssentials
-import WebImage
+package import WebImage
 
 /// The image that a view shows, and its load.
 struct ShownLoad {
@@ -30,7 +30,7 @@ struct ShownLoad {
 
     @MainActor
     private func lacksPixels(_ width: Double, _ height: Double) -> Bool {
-        let source = image.sourcePixelSize
+        let source = image.uprightSourceSize
         let (pixelWidth, pixelHeight) = (Double(image.pixelWidth), Double(image.pixelHeight))
         if hasLarger { return width > pixelWidth + 1 || height > pixelHeight + 1 }
         guard image.metadata.isThumbnail, source.width > pixelWidth + 1 || source.height > pixelHeight + 1 else {
@@ -46,8 +46,8 @@ struct ShownLoad {
     /// The decode size that provides all pixels at the drawn size when the aspect ratio is kept, even if the image is drawn stretched.
     @MainActor
     private func neededSize(_ width: Double, _ height: Double) -> ImageSize {
-        let source = image.sourcePixelSize
-        guard source.width > 0, source.height > 0, load.context.preserveAspectRatio ?? true else {
+        let source = image.uprightSourceSize
+        guard load.context.preserveAspectRatio ?? true else {
             return ImageSize(width: width, height: height)
         }
         let scale = max(width / source.width, height / source.height)
@@ -107,7 +107,7 @@ extension ViewState {
 
     /// Does the same for the image of a slot.
     func noteDrawn(_ shown: ShownLoad?, _ width: Double, _ height: Double) {
-        guard usesAutomaticThumbnailSize, !isResizing, let shown else { return }
+        guard usesAutomaticThumbnailSize, !isResizing, let shown, tiledImage?.provides(shown) != true else { return }
         let known = slots[shown.load.slot] ?? Slot()
         guard known.load == nil else { return }
         let scale = Double(gtk_widget_get_scale_factor(view.widget))
@@ -185,10 +185,11 @@ extension WebImageOptions {
 }
 
 extension Image {
-    /// The size of the source image in pixels, after its orientation was applied.
-    fileprivate var sourcePixelSize: ImageSize {
-        let isTurned = metadata.sourceOrientation.swapsSides
+    /// The size of the source image in pixels, after its orientation was applied; the image's own size if unknown.
+    package var uprightSourceSize: ImageSize {
         let (width, height) = (Double(metadata.sourceWidth), Double(metadata.sourceHeight))
+        guard width > 0, height > 0 else { return ImageSize(width: Double(pixelWidth), height: Double(pixelHeight)) }
+        let isTurned = metadata.sourceOrientation.swapsSides
         return isTurned ? ImageSize(width: height, height: width) : ImageSize(width: width, height: height)
     }
 }

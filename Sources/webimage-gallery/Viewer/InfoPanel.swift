@@ -115,13 +115,3 @@ extension ImageCacheType {
         }
     }
 }
-
-extension Image {
-    /// The size of the source image in pixels, after its orientation was applied.
-    var uprightSourceSize: ImageSize {
-        let (width, height) = (Double(metadata.sourceWidth), Double(metadata.sourceHeight))
-        guard width > 0, height > 0 else { return ImageSize(width: Double(pixelWidth), height: Double(pixelHeight)) }
-        let isTurned = metadata.sourceOrientation.swapsSides
-        return isTurned ? ImageSize(width: height, height: width) : ImageSize(width: width, height: height)
-    }
-}

@@ -18,14 +18,7 @@ final class ViewerPage {
     private let position = Make.label(classes: "numeric", "dim-label")
     private let previous: Widget
     private let next: Widget
-    /// The zoom and position of the image.
-    var geometry = ZoomGeometry()
-    /// The scroll position at the start of a drag.
-    var panStart: ImagePoint?
-    /// The zoom at the start of a pinch.
-    var pinchStart: Double?
-    /// The pointer position in the scrolled area; nil if the pointer is elsewhere.
-    var pointer: ImagePoint?
+    let zoom: ZoomableImageView
     /// Called when an image has been loaded.
     var settled: (@MainActor () -> Void)?
     private(set) var item: ImageItem?
@@ -50,16 +43,13 @@ final class ViewerPage {
         scroller.expand()
         gtk_widget_set_focusable(scroller, 1)
         gtk_scrolled_window_set_child(scroller.opaque, picture)
+        zoom = ZoomableImageView(picture)
         previous = Make.button(icon: "go-previous-symbolic", "Previous image (Left)") { step(-1) }
         next = Make.button(icon: "go-next-symbolic", "Next image (Right)") { step(1) }
         root = RetainedWidget(Make.box(GTK_ORIENTATION_VERTICAL))
         gtk_box_append(widget.cast(), makeMiddle())
         gtk_box_append(widget.cast(), makeBar())
-        showFitting()
-        addGestures()
-        for name in ["notify::scale-factor", "map"] {
-            Signal(name, of: UnsafeMutableRawPointer(scroller)) { [weak self] in self?.applyZoom() }
-        }
+        zoom.zoomHandler = { [weak self] in self?.zoomChanged() }
     }
 
     var widget: Widget { root.widget }
@@ -114,13 +104,10 @@ final class ViewerPage {
         gtk_picture_set_alternative_text(picture.opaque, item.title)
         facts.clear(item)
         animation.show(nil)
-        geometry.image = thumbnail?.uprightSourceSize ?? ImageSize(width: 0, height: 0)
-        geometry.fit()
-        showFitting()
         recording = LoadRecording()
         var context = loadContext(pageSize)
         context.observer = recording
-        picture.setImage(
+        picture.setZoomableImage(
             with: item.url,
             placeholder: thumbnail.map { .image($0) },
             options: [.progressiveLoad, .highPriority],
@@ -177,8 +164,6 @@ final class ViewerPage {
 
     private func settle(_ result: WebImageResult) {
         self.result = result
-        geometry.image = result.image.uprightSourceSize
-        applyZoom()
         describe(result.image)
         animation.show(result.image)
         settled?()

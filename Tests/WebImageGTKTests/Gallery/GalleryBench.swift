@@ -121,6 +121,9 @@ final class GalleryBench {
 
     // MARK: Display
 
+    /// The zoom of the opened image.
+    var zoom: ZoomController { ViewState.of(UnsafeMutableRawPointer(window.viewer.picture)).makeZoom() }
+
     var focus: Widget? { gtk_window_get_focus(window.widget.cast()) }
 
     /// The texts of visible labels, in order.

@@ -55,7 +55,7 @@ import WebImage
 
     @Test func `Keys zoom in and out, show the actual size, and fit the image`() async throws {
         let bench = try await opened()
-        let fitting = bench.window.viewer.geometry
+        let fitting = bench.zoom.geometry
         #expect(zoomText(bench) == "Fit")
         try await bench.key("1")
         #expect(zoomText(bench) == "100 %")
@@ -69,7 +69,7 @@ import WebImage
         #expect(size(bench) == ImageSize(width: 1024, height: 768))
         try await bench.key("0")
         #expect(zoomText(bench) == "Fit")
-        #expect(bench.window.viewer.geometry.fittingZoom == fitting.fittingZoom)
+        #expect(bench.zoom.geometry.fittingZoom == fitting.fittingZoom)
         #expect(size(bench).width == Double(gtk_widget_get_width(bench.window.viewer.scroller)))
     }
 
@@ -91,12 +91,12 @@ import WebImage
         try await bench.point(at: scroller, Double(x), Double(y))
         // All at once: nothing is laid out between them.
         try await bench.input(["keydown", "ctrl", "click", "--repeat", "4", "--delay", "1", "4", "keyup", "ctrl"])
-        let zoom = bench.window.viewer.geometry.fittingZoom * pow(1.25, 4)
-        #expect(await MainLoopTurns.wait { abs(bench.window.viewer.geometry.shownZoom - zoom) < 1e-9 })
+        let zoom = bench.zoom.geometry.fittingZoom * pow(1.25, 4)
+        #expect(await MainLoopTurns.wait { abs(bench.zoom.geometry.shownZoom - zoom) < 1e-9 })
         await bench.frames()
         #expect(try await color(bench, Int(x), Int(y)).isClose(to: before, by: 2))
         try await bench.input(["keydown", "ctrl", "click", "5", "keyup", "ctrl"])
-        #expect(await MainLoopTurns.wait { bench.window.viewer.geometry.shownZoom < zoom })
+        #expect(await MainLoopTurns.wait { bench.zoom.geometry.shownZoom < zoom })
         await bench.frames()
         #expect(try await color(bench, Int(x), Int(y)).isClose(to: before, by: 2))
     }
@@ -105,10 +105,10 @@ import WebImage
         let bench = try await opened()
         try await bench.key("1")
         let viewer = bench.window.viewer
-        viewer.scroll = ImagePoint(x: 0, y: 0)
+        bench.zoom.scroll = ImagePoint(x: 0, y: 0)
         try await bench.point(at: viewer.scroller, 50, 50)
         try await bench.input(["click", "5"])
-        #expect(await MainLoopTurns.wait { viewer.scroll.y > 0 })
+        #expect(await MainLoopTurns.wait { bench.zoom.scroll.y > 0 })
         #expect(zoomText(bench) == "100 %")
     }
 
@@ -116,13 +116,13 @@ import WebImage
         let bench = try await opened()
         let viewer = bench.window.viewer
         try await bench.point(at: viewer.scroller, 5, 5)
-        #expect(viewer.pointer != nil)
+        #expect(bench.zoom.pointer != nil)
         try await bench.point(at: try #require(bench.button("Zoom in")), 5, 5)
-        #expect(viewer.pointer == nil)
+        #expect(bench.zoom.pointer == nil)
         let (x, y) = (Int(gtk_widget_get_width(viewer.scroller)) / 2, Int(gtk_widget_get_height(viewer.scroller)) / 2)
         let before = try await color(bench, x, y)
         try await bench.input(["click", "1", "click", "1", "click", "1"])
-        #expect(await MainLoopTurns.wait { viewer.geometry.zoom != nil })
+        #expect(await MainLoopTurns.wait { bench.zoom.geometry.zoom != nil })
         await bench.frames()
         #expect(try await color(bench, x, y).isClose(to: before, by: 2))
     }
@@ -131,14 +131,14 @@ import WebImage
         let bench = try await opened()
         let viewer = bench.window.viewer
         try await bench.key("1")
-        let start = viewer.scroll
+        let start = bench.zoom.scroll
         try await bench.point(at: viewer.scroller, 200, 200)
         try await bench.input(["mousedown", "1", "mousemove_relative", "--", "-30", "-20"])
         try await bench.input(["mousemove_relative", "--", "-30", "-20"])
-        #expect(await MainLoopTurns.wait { viewer.scroll == ImagePoint(x: start.x + 60, y: start.y + 40) })
+        #expect(await MainLoopTurns.wait { bench.zoom.scroll == ImagePoint(x: start.x + 60, y: start.y + 40) })
         try await bench.input(["mousemove_relative", "--", "400", "200", "mouseup", "1"])
-        #expect(await MainLoopTurns.wait { viewer.scroll.x == max(start.x - 340, 0) })
-        #expect(await MainLoopTurns.wait { viewer.panStart == nil })
+        #expect(await MainLoopTurns.wait { bench.zoom.scroll.x == max(start.x - 340, 0) })
+        #expect(await MainLoopTurns.wait { bench.zoom.panStart == nil })
     }
 
     @Test func `A double click switches between the actual size at that place and the whole image`() async throws {
@@ -163,14 +163,14 @@ import WebImage
         try await bench.key("1")
         try await bench.point(at: viewer.scroller, 300, 250)
         try await bench.input(["mousedown", "1", "mousemove_relative", "--", "-20", "-20"])
-        #expect(await MainLoopTurns.wait { viewer.panStart != nil })
+        #expect(await MainLoopTurns.wait { bench.zoom.panStart != nil })
         try await bench.input(["keydown", "ctrl", "click", "4", "keyup", "ctrl"])
         #expect(await MainLoopTurns.wait { self.zoomText(bench) == "125 %" })
         await bench.frames()
-        let place = viewer.scroll
+        let place = bench.zoom.scroll
         try await bench.input(["mousemove_relative", "--", "-5", "-5"])
         await bench.frames()
-        #expect(viewer.scroll == place)
+        #expect(bench.zoom.scroll == place)
         try await bench.input(["mouseup", "1"])
     }
 
@@ -180,13 +180,13 @@ import WebImage
         let bench = try await opened()
         let viewer = bench.window.viewer
         viewer.showPixels()
-        viewer.zoom(bySteps: 0)
-        #expect(viewer.geometry.shownZoom == 1)
-        for _ in 0..<10 { viewer.zoom(bySteps: 0.1) }
-        #expect(abs(viewer.geometry.shownZoom - 1.25) < 1e-9)
-        viewer.pinch(to: 2, about: ImagePoint(x: 10, y: 10))
-        viewer.pinch(to: 4, about: ImagePoint(x: 10, y: 10))
-        #expect(abs(viewer.geometry.shownZoom - 5) < 1e-9)
+        bench.zoom.zoom(bySteps: 0)
+        #expect(bench.zoom.geometry.shownZoom == 1)
+        for _ in 0..<10 { bench.zoom.zoom(bySteps: 0.1) }
+        #expect(abs(bench.zoom.geometry.shownZoom - 1.25) < 1e-9)
+        bench.zoom.pinch(to: 2, about: ImagePoint(x: 10, y: 10))
+        bench.zoom.pinch(to: 4, about: ImagePoint(x: 10, y: 10))
+        #expect(abs(bench.zoom.geometry.shownZoom - 5) < 1e-9)
     }
 
     @Test func `A zoomed image has full resolution, and the next one fits again and is decoded for the area`()
@@ -213,5 +213,12 @@ import WebImage
         #expect(await MainLoopTurns.wait { bench.window.viewer.isSettled })
         let width = try #require(bench.window.viewer.picture.latestLoadState?.result?.image.pixelWidth)
         #expect((400...520).contains(width), "\(width)")
+    }
+
+    @Test(arguments: [
+        (1.0, "100 %"), (0.5, "50 %"), (0.1, "10 %"), (0.025, "2.5 %"), (0.0004, "0.0 %"), (16, "1600 %"),
+    ])
+    func `A zoom is shown in per cent`(zoom: Double, text: String) {
+        #expect(ZoomText.percent(zoom) == text)
     }
 }

@@ -1,7 +1,7 @@
 import Testing
 import WebImage
 
-@testable import webimage_gallery
+@testable import WebImageGTK
 
 /// The position of an image while it is zoomed: numbers, without a window.
 @Suite struct ZoomGeometryTests {
@@ -106,12 +106,5 @@ import WebImage
         var known = geometry(100, 100)
         let other = known.setZoom(.nan, about: nil, from: corner)
         #expect(other == nil && known.zoom == nil)
-    }
-
-    @Test(arguments: [
-        (1.0, "100 %"), (0.5, "50 %"), (0.1, "10 %"), (0.025, "2.5 %"), (0.0004, "0.0 %"), (16, "1600 %"),
-    ])
-    func `A zoom is shown in per cent`(zoom: Double, text: String) {
-        #expect(ZoomText.percent(zoom) == text)
     }
 }

@@ -10,11 +10,16 @@ struct ZoomGeometry: Equatable {
     var scaleFactor = 1.0
     /// Screen pixels per image pixel; nil to fit the image into the area.
     private(set) var zoom: Double?
+    /// The maximum side of the zoomed image.
+    var maximumSide = maximumTextureSide
 
     /// The factor of a zoom step.
     static let step = 1.25
-    /// The maximum side of the zoomed image, within GTK's size limits.
-    static let maximumSide = 16_000.0
+    /// The maximum side of a zoomed image that is one texture.
+    static let maximumTextureSide = 16_000.0
+    /// The maximum side of a zoomed image that is drawn in tiles. Coordinates up to here are exact in single precision, as GTK computes them,
+    /// with parts of a device pixel to spare.
+    static let maximumTiledSide = Double(1 << 19)
     private static let limits = 0.02...16.0
 
     /// True if the size of the image is known.
@@ -38,7 +43,7 @@ struct ZoomGeometry: Equatable {
 
     private func side(_ pixels: Double, _ zoom: Double) -> Double {
         let points = (pixels * zoom / scaleFactor).rounded(.up)
-        return min(max(points.isFinite ? points : 1, 1), Self.maximumSide)
+        return min(max(points.isFinite ? points : 1, 1), maximumSide)
     }
 
     /// Fits the image into the area from now on.
@@ -53,7 +58,7 @@ struct ZoomGeometry: Equatable {
     /// - Returns: the new scroll position; nil if the size of the image is unknown.
     mutating func setZoom(_ wanted: Double, about place: ImagePoint?, from scroll: ImagePoint) -> ImagePoint? {
         guard isKnown, wanted.isFinite else { return nil }
-        let most = Self.maximumSide * scaleFactor / max(image.width, image.height)
+        let most = maximumSide * scaleFactor / max(image.width, image.height)
         let upper = min(Self.limits.upperBound, most)
         let lower = min(Self.limits.lowerBound, fittingZoom, upper)
         let place = place ?? ImagePoint(x: view.width / 2, y: view.height / 2)

@@ -1,0 +1,44 @@
+import FoundationEssentials
+import WebImage
+
+/// The source of tiles: an image that is read in parts.
+struct TileSource: Sendable {
+    let grid: TileGrid
+    /// Reads a rectangle of a level; may be cancelled. Called from any thread.
+    let read: @Sendable (_ rect: ImageRect, _ level: Int) async throws -> Image
+
+    /// Returns whether an image is drawn in tiles: if it is too big for a texture, and its source has the same pixels.
+    @MainActor
+    static func suits(_ image: Image, _ manager: WebImageManager, _ context: WebImageContext?) -> Bool {
+        let size = image.uprightSourceSize
+        guard max(size.width, size.height) > Double(TileGrid.longestSide) else { return false }
+        guard image.animation == nil, !image.metadata.isTransformed, !image.metadata.isIncremental else { return false }
+        // Only the manager's loads decode in other processes, and with the program's coders.
+        guard manager.policy.isTrusted, context?.imageCoder == nil else { return false }
+        return (context?.decoding ?? manager.decoding) == .inProcess
+    }
+
+    /// Opens the source of an image: a file, or the bytes in the cache, or else from the loader.
+    static func open(
+        _ url: URL,
+        _ manager: WebImageManager,
+        _ context: WebImageContext?
+    ) async -> TileSource? {
+        guard let reader = try? await reader(url, manager, context) else { return nil }
+        let levels = reader.levels.map { (width: $0.width, height: $0.height) }
+        guard let grid = TileGrid(levels: levels, side: reader.tileSize) else { return nil }
+        return TileSource(grid: grid) { rect, level in try await reader.read(rect, level: level) }
+    }
+
+    private static func reader(
+        _ url: URL,
+        _ manager: WebImageManager,
+        _ context: WebImageContext?
+    ) async throws -> any RegionReader {
+        if url.isFileURL, context?.imageLoader == nil {
+            return try await ImageCodersManager.shared.regionReader(forFileAt: url.path)
+        }
+        let data = try await manager.data(with: url, context: context)
+        return try await ImageCodersManager.shared.regionReader(for: data)
+    }
+}

@@ -1,0 +1,116 @@
+import WebImage
+
+/// Loads the tiles of an image, and keeps the textures of those drawn last.
+@MainActor
+final class TileStore {
+    struct Stored {
+        let content: PaintableContent
+        let bytes: Int
+        var lastFrame: Int
+    }
+
+    /// Reads at a time. More would only delay the tiles that are wanted first.
+    static let mostReads = 3
+    /// New textures in a frame: each is converted or uploaded when it is first drawn.
+    static let mostNewInFrame = 4
+
+    let source: TileSource
+    /// Bytes of textures that are kept. The tiles on the screen are kept whatever they take.
+    var budget = 128 << 20
+    /// Called when tiles have arrived that the next frame can draw.
+    var arrivalHandler: (() -> Void)?
+    private(set) var tiles: [TileIndex: Stored] = [:]
+    /// Loaded tiles that no frame has taken yet.
+    private(set) var arrived: [(tile: TileIndex, image: Image)] = []
+    private(set) var reads: [TileIndex: Task<Void, Never>] = [:]
+    /// Tiles that cannot be read. What is below them stays visible.
+    private var failed: Set<TileIndex> = []
+    private var wanted: [TileIndex] = []
+    private var frame = 0
+
+    init(_ source: TileSource) { self.source = source }
+
+    isolated deinit { for task in reads.values { task.cancel() } }
+
+    /// Begins a frame: takes a few of the arrived tiles.
+    func beginFrame() {
+        frame += 1
+        for (tile, image) in arrived.prefix(Self.mostNewInFrame) { insert(image, at: tile) }
+        arrived.removeFirst(min(arrived.count, Self.mostNewInFrame))
+        // GTK is drawing now, and does not accept a request for another frame.
+        if !arrived.isEmpty { MainMailbox.shared.post { [weak self] in self?.arrivalHandler?() } }
+    }
+
+    /// Stores a tile as one that this frame draws.
+    func insert(_ image: Image, at tile: TileIndex) {
+        guard let content = PaintableContent(image) else {
+            failed.insert(tile)
+            return
+        }
+        tiles[tile] = Stored(content: content, bytes: image.memoryCost, lastFrame: frame)
+    }
+
+    /// Returns the content of a tile, and counts it as used by this frame; nil if it has not been loaded.
+    func use(_ tile: TileIndex) -> PaintableContent? {
+        tiles[tile]?.lastFrame = frame
+        return tiles[tile]?.content
+    }
+
+    func contains(_ tile: TileIndex) -> Bool { tiles[tile] != nil }
+
+    /// Loads missing tiles in this order, stops reading others, and releases tiles that do not fit into the budget.
+    func load(_ wanted: [TileIndex]) {
+        self.wanted = wanted
+        let needed = Set(wanted)
+        for (tile, task) in reads where !needed.contains(tile) {
+            task.cancel()
+            reads[tile] = nil
+        }
+        arrived.removeAll { !needed.contains($0.tile) }
+        let inUse = needed.union(tiles.lazy.filter { $0.value.lastFrame == self.frame }.map(\.key))
+        let stored = tiles.mapValues { (bytes: $0.bytes, lastFrame: $0.lastFrame) }
+        for tile in TileSchedule.released(stored, inUse: inUse, budget: budget) { tiles[tile] = nil }
+        startReads()
+    }
+
+    /// Stops reading and releases all tiles: the view is not visible any more.
+    func clear() {
+        load([])
+        tiles = [:]
+    }
+
+    private func startReads() {
+        guard reads.count < Self.mostReads else { return }
+        let known = Set(arrived.map(\.tile))
+        for tile in wanted where tiles[tile] == nil && reads[tile] == nil && !known.contains(tile) {
+            guard !failed.contains(tile) else { continue }
+            start(tile)
+            if reads.count >= Self.mostReads { return }
+        }
+    }
+
+    private func start(_ tile: TileIndex) {
+        let (rect, level) = (source.grid.readPixels(of: tile), source.grid.layers[tile.layer].level)
+        // Not more often than the main loop has time, and after its drawing.
+        let deliver: @Sendable (Image?) -> Void = { [weak self] image in
+            MainMailbox.shared.post { self?.take(tile, image) }
+        }
+        reads[tile] = Task.detached(priority: .userInitiated) { [source] in
+            let image = try? await source.read(rect, level)
+            if !Task.isCancelled { deliver(image) }
+        }
+    }
+
+    private func take(_ tile: TileIndex, _ image: Image?) {
+        // Cancelled in between, and perhaps wanted again.
+        guard reads[tile]?.isCancelled == false else { return }
+        reads[tile] = nil
+        if let image {
+            arrived.append((tile, image))
+            arrivalHandler?()
+        } else {
+            failed.insert(tile)
+        }
+        startReads()
+    }
+}
