@@ -13,6 +13,9 @@ extension GObjectPointer {
     /// Animated and transformed images, and images that are decoded by a custom coder or in another process, have no tiles: they are decoded
     /// for the zoomed size as a whole.
     ///
+    /// The limit of the number of pixels (``ImageLimits/maximumPixelCount``) does not apply to the image, but to what is decoded at a time, unless
+    /// the context has ``WebImageContext/decodeOptions`` or the manager a policy for untrusted sources.
+    ///
     /// For the gestures, and to set the zoom, see ``ZoomableImageView``.
     ///
     /// - Parameters:
@@ -50,7 +53,7 @@ extension GObjectPointer {
             with: url,
             placeholder: placeholder,
             options: options,
-            context: context,
+            context: TileSource.context(for: context),
             completed: { [weak tiled] result in
                 if case .success(let loaded) = result, let url { tiled?.open(loaded, url, context) }
                 completed?(result)

@@ -15,7 +15,20 @@ struct TileSource: Sendable {
         guard image.animation == nil, !image.metadata.isTransformed, !image.metadata.isIncremental else { return false }
         // Only the manager's loads decode in other processes, and with the program's coders.
         guard manager.policy.isTrusted, context?.imageCoder == nil else { return false }
-        return (context?.decoding ?? manager.decoding) == .inProcess
+        guard let isolation = (context?.decoding ?? manager.decoding).isolation else { return true }
+        return isolation.formats?.contains(image.metadata.format) == false
+    }
+
+    /// Returns the context of a zoomable image's load: the whole image may have any number of pixels, because it is decoded at the size of the
+    /// view.
+    @MainActor
+    static func context(for context: WebImageContext?) -> WebImageContext {
+        var context = context ?? WebImageContext()
+        guard context.decodeOptions == nil, (context.customManager ?? .shared).policy.isTrusted else { return context }
+        var options = ImageDecodeOptions()
+        options.limits.maximumPixelCount = RegionOptions().maximumImagePixelCount
+        context.decodeOptions = options
+        return context
     }
 
     /// Opens the source of an image: a file, or the bytes in the cache, or else from the loader.
