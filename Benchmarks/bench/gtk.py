@@ -81,12 +81,48 @@ for number in range(count):
 PHOTOS = 5000
 
 
+# Large pictures whose colours are places: a PNG, row by row, and a baseline JPEG by libvips.
+LARGE = """
+import pathlib, struct, subprocess, sys, zlib
+import numpy
+place, png_side, jpeg_side = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+place.mkdir()
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+def rows(side):
+    x = numpy.arange(side)
+    row = numpy.zeros((side, 3), numpy.uint8)
+    row[:, 0] = x * 256 // side
+    for y in range(side):
+        row[:, 1] = y * 256 // side
+        row[:, 2] = (x // 64 + y // 64) % 2 * 128 + (x + y) % 64
+        yield row.tobytes()
+
+with open(place / "large.png", "wb") as file:
+    file.write(b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", png_side, png_side, 8, 2, 0, 0, 0)))
+    deflate = zlib.compressobj(1)
+    for row in rows(png_side):
+        if data := deflate.compress(b"\\0" + row):
+            file.write(chunk(b"IDAT", data))
+    file.write(chunk(b"IDAT", deflate.flush()) + chunk(b"IEND", b""))
+with open(place / "large.ppm", "wb") as file:
+    file.write(b"P6 %d %d 255\\n" % (jpeg_side, jpeg_side))
+    for row in rows(jpeg_side):
+        file.write(row)
+subprocess.run(["vips", "jpegsave", place / "large.ppm", place / "large.jpg", "--Q", "85"], check=True)
+(place / "large.ppm").unlink()
+"""
+
+
 def rows(shop):
     if not (shop.swift / "gtk-grid-bench").exists():
         print("  GTK's headers are not here: left out.")
         return
     yield from grid(shop)
     yield from animations(shop)
+    yield from zoom(shop)
     yield from desktop(shop)
 
 
@@ -160,6 +196,26 @@ def animations(shop):
               contracts=[Contract(">=", 59)], more_is_better=True, in_chart=False)
     yield Row("animations-cpu", f"{title}, processor", "% of a core", [report["processor"]], contracts=[Contract("<=", 40)],
               in_chart=False, note=f"{report['rss']:.0f} MB resident")
+
+
+def zoom(shop):
+    """Pictures that are too big for memory, panned pixel by pixel."""
+    sides = (4000, 6000) if shop.quick else (20000, 32768)
+    place = material(shop, f"large-{sides[0]}-{sides[1]}", LARGE, *sides)
+    with display() as environment:
+        environment["XDG_CACHE_HOME"] = str(shop.scratch / "zoom-cache")
+        for name, side in (("png", sides[0]), ("jpg", sides[1])):
+            picture = place / f"large.{name}"
+            report = parse(call([shop.swift / "gtk-grid-bench", "zoom", picture, 2 if shop.quick else 60, 2 if shop.quick else 10],
+                                env=environment))
+            title = f"{name.upper()} of {side} × {side} pixels in a window of 1200 × 800"
+            yield Row(f"zoom-{name}-fps", f"{title}, panned at its actual size", "frames/s", [report["fps-pan"]],
+                      contracts=[Contract(">=", 59)], more_is_better=True, in_chart=False,
+                      note=f"work for a frame with GTK's software renderer: median {report['work-median-pan']:.1f} ms; "
+                           f"{report['rss']:.0f} MB resident")
+            yield Row(f"zoom-{name}-drawing", f"{title}, 99th percentile of the library's part of a frame", "ms",
+                      [report["drawing-p99"]], contracts=[Contract("<=", 2)], in_chart=False,
+                      note=f"median {report['drawing-median']:.2f} ms")
 
 
 def material(shop, name, script, *arguments):

@@ -9,11 +9,14 @@ import WebImageGTK
 /// `gtk-grid-bench URL COUNT SECONDS`: shows COUNT pictures `URL/0.jpg`… in cells of 160 × 120, five in a row, and scrolls from end to end
 /// and back, for SECONDS each at 120 and at 400 pixels per frame, and then both again; before each, the caches are emptied. The colour
 /// in the middle of a picture is its number. What each cell on the screen shows is looked at after every frame, and of all cells at rest.
+///
+/// `gtk-grid-bench zoom FILE WAIT SECONDS`: see ``ZoomBench``.
 @main @MainActor struct GridBench {
     static let speeds = [120, 400]
 
     static func main() {
         let arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments.first == "zoom" { return ZoomBench.run(Array(arguments.dropFirst())) }
         guard arguments.count == 3, let count = Int(arguments[1]), let seconds = Double(arguments[2]) else {
             Measurement.stop("usage: gtk-grid-bench URL COUNT SECONDS")
         }

@@ -63,7 +63,8 @@ struct TileGrid: Equatable, Sendable {
 
     /// Returns the tiles of a layer that a rectangle touches, row by row; empty for a rectangle outside the image.
     func tiles(of layer: Int, touching rect: ImageRect) -> [TileIndex] {
-        guard layers.indices.contains(layer), rect.isUsable else { return [] }
+        let whole = ImageRect(x: 0, y: 0, width: size.width, height: size.height)
+        guard layers.indices.contains(layer), rect.isUsable, let rect = rect.intersection(whole) else { return [] }
         let step = Double(side) * layers[layer].scale
         let columns = Self.range(rect.x, rect.width, step, layers[layer].width, side)
         let rows = Self.range(rect.y, rect.height, step, layers[layer].height, side)

@@ -12,7 +12,13 @@ struct TileSource: Sendable {
     static func suits(_ image: Image, _ manager: WebImageManager, _ context: WebImageContext?) -> Bool {
         let size = image.uprightSourceSize
         guard max(size.width, size.height) > Double(TileGrid.longestSide) else { return false }
-        guard image.animation == nil, !image.metadata.isTransformed, !image.metadata.isIncremental else { return false }
+        guard image.animation == nil, !image.metadata.isTransformed, !image.metadata.isIncremental,
+            image.bitmap.pixelFormat != .rgbaHalfPremultiplied
+        else { return false }
+        // Tiles are decoded with the default options, and of the first page.
+        guard context?.decodeOptions == nil, context?.page == nil, context?.videoTime == nil,
+            context?.rawDevelopment == nil
+        else { return false }
         // Only the manager's loads decode in other processes, and with the program's coders.
         guard manager.policy.isTrusted, context?.imageCoder == nil else { return false }
         guard let isolation = (context?.decoding ?? manager.decoding).isolation else { return true }

@@ -19,6 +19,8 @@ final class TileStore {
     var budget = 128 << 20
     /// Called when tiles have arrived that the next frame can draw.
     var arrivalHandler: (() -> Void)?
+    /// Called when a tile cannot be read and none has been.
+    var failureHandler: (() -> Void)?
     private(set) var tiles: [TileIndex: Stored] = [:]
     /// Loaded tiles that no frame has taken yet.
     private(set) var arrived: [(tile: TileIndex, image: Image)] = []
@@ -110,6 +112,10 @@ final class TileStore {
             arrivalHandler?()
         } else {
             failed.insert(tile)
+            if tiles.isEmpty, arrived.isEmpty {
+                failureHandler?()
+                return
+            }
         }
         startReads()
     }

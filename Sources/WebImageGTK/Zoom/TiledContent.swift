@@ -15,45 +15,65 @@ final class TiledContent {
     /// Draws the visible part of the image, and loads what is missing.
     ///
     /// - Parameters:
-    ///   - size: the size of the whole image in points.
-    ///   - scale: device pixels per point.
-    ///   - phase: the distance of the image's top left corner from the next device pixel to the left and above, in device pixels.
+    ///   - place: where the image is on the screen.
     ///   - viewport: the visible part.
+    ///   - isOpaque: true if the image has no transparent pixels.
     ///   - base: draws the image that is below the tiles, in points.
     func draw(
         into snapshot: OpaquePointer,
-        size: ImageSize,
-        scale: Double,
-        phase: ImagePoint = ImagePoint(x: 0, y: 0),
-        viewport: TileViewport,
+        at place: TileEdges,
+        _ viewport: TileViewport,
+        isOpaque: Bool,
         base: () -> Void
     ) {
         store.beginFrame()
         let schedule = TileSchedule(grid, viewport)
-        let edges = TileEdges(image: grid.size, drawn: size, scale: scale, phase: phase)
-        for placement in schedule.placements(store.contains) {
-            let place = edges.snapped(placement.rect)
-            guard place.width > 0, place.height > 0 else { continue }
-            draw(placement, at: place, edges, into: snapshot, base: base)
+        let placements = schedule.placements(store.contains)
+        let substitutes = placements.filter { !isWhole($0) }
+        if isOpaque {
+            // Each texture once, below the sharper ones: renderers convert a texture each time that it is drawn.
+            if substitutes.contains(where: { $0.tile == nil }) { base() }
+            let coarser = Set(substitutes.compactMap(\.tile)).sorted { $0.layer > $1.layer }
+            for tile in coarser { draw(tile, in: grid.rect(of: tile), place, into: snapshot) }
+        } else {
+            for placement in substitutes { drawPart(placement, place, into: snapshot, base: base) }
+        }
+        for placement in placements where isWhole(placement) {
+            if let tile = placement.tile { draw(tile, in: placement.rect, place, into: snapshot) }
         }
         store.load(schedule.wanted(within: store.budget))
     }
 
-    private func draw(
+    /// Returns whether a tile is drawn in its own rectangle.
+    private func isWhole(_ placement: TileSchedule.Placement) -> Bool {
+        placement.tile.map { grid.rect(of: $0) == placement.rect } ?? false
+    }
+
+    /// Draws a part of a coarser tile, or of the image below the tiles.
+    private func drawPart(
         _ placement: TileSchedule.Placement,
-        at place: ImageRect,
         _ edges: TileEdges,
         into snapshot: OpaquePointer,
         base: () -> Void
     ) {
-        let content = placement.tile.flatMap(store.use)
-        let isWhole = placement.tile.map { grid.layers[$0.layer].overlap == 0 && grid.rect(of: $0) == placement.rect }
-        if let content, isWhole == true { return content.draw(into: snapshot, place) }
+        if let tile = placement.tile { return draw(tile, in: placement.rect, edges, into: snapshot) }
+        var bounds = edges.snapped(placement.rect).graphene
+        gtk_snapshot_push_clip(snapshot, &bounds)
+        base()
+        gtk_snapshot_pop(snapshot)
+    }
+
+    /// Draws the part of a tile that is in a rectangle of the image.
+    private func draw(_ tile: TileIndex, in rect: ImageRect, _ edges: TileEdges, into snapshot: OpaquePointer) {
+        let place = edges.snapped(rect)
+        guard let content = store.use(tile), place.width > 0, place.height > 0 else { return }
+        if grid.layers[tile.layer].overlap == 0, rect == grid.rect(of: tile) {
+            return content.draw(into: snapshot, place)
+        }
         var bounds = place.graphene
         gtk_snapshot_push_clip(snapshot, &bounds)
-        defer { gtk_snapshot_pop(snapshot) }
-        guard let content, let tile = placement.tile else { return base() }
         content.draw(into: snapshot, textureRect(of: tile, edges))
+        gtk_snapshot_pop(snapshot)
     }
 
     /// Where the texture of a tile is drawn, so that its own pixels are between its edges.
@@ -70,7 +90,7 @@ final class TiledContent {
     }
 }
 
-/// Maps rectangles of an image to the points where they are drawn.
+/// Where an image is on the screen. Maps its rectangles to the points where they are drawn.
 struct TileEdges {
     /// The size of the image in pixels.
     let image: ImageSize

@@ -61,15 +61,20 @@ final class TiledImage: ViewFeature {
         loadNumber = shown.load.number
         opening = Task { [weak self] in
             let opened = await source()
-            if !Task.isCancelled { self?.take(opened) }
+            if !Task.isCancelled { self?.take(opened, of: image.uprightSourceSize) }
         }
     }
 
-    private func take(_ source: TileSource?) {
+    private func take(_ source: TileSource?, of size: ImageSize) {
         opening = nil
-        if let source {
+        // A file may have changed since.
+        if let source, source.grid.size == size {
             let store = TileStore(source)
             store.arrivalHandler = { [weak self] in self?.state?.existingPaintable?.invalidate() }
+            store.failureHandler = { [weak self] in
+                self?.close()
+                self?.state?.existingPaintable?.invalidate()
+            }
             content = TiledContent(store)
         }
         // Without tiles, the image is loaded again for a bigger size when it is drawn.
@@ -101,10 +106,14 @@ final class TiledImage: ViewFeature {
         }
         content.draw(
             into: snapshot,
-            size: ImageSize(width: width, height: height),
-            scale: scale,
-            phase: place.phase,
-            viewport: viewport,
+            at: TileEdges(
+                image: shown.image.uprightSourceSize,
+                drawn: ImageSize(width: width, height: height),
+                scale: scale,
+                phase: place.phase
+            ),
+            viewport,
+            isOpaque: !shown.image.hasAlpha,
             base: { state.paintable.drawVisible(into: snapshot, width, height) }
         )
         return true

@@ -126,7 +126,9 @@ extension ZoomController {
     /// Zooms by scroll steps. Touchpads send fractions of a step, and also 0.
     func zoom(bySteps steps: Double) {
         guard steps != 0, steps.isFinite else { return }
-        setZoom(geometry.shownZoom * pow(ZoomGeometry.step, min(max(steps, -10), 10)))
+        let factor = pow(ZoomGeometry.step, min(abs(steps), 10))
+        // Steps in and out again end at the same zoom.
+        setZoom(steps > 0 ? geometry.shownZoom * factor : geometry.shownZoom / factor)
     }
 
     /// Handles a pinch: the scale is relative to its start.

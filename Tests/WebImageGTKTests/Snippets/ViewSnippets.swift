@@ -89,6 +89,16 @@ private func animations(picture: OpaquePointer) {
 }
 
 @MainActor
+private func zooming(picture: UnsafeMutablePointer<GtkWidget>, scrolledWindow: OpaquePointer, url: URL) {
+    // snippet: views-zoom
+    gtk_scrolled_window_set_child(scrolledWindow, picture)
+    let zoom = ZoomableImageView(picture)
+    zoom.zoomHandler = { [unowned zoom] in print(zoom.isFitting ? "fits" : "\(zoom.zoom)") }
+    picture.setZoomableImage(with: url)
+    // end
+}
+
+@MainActor
 private func states(
     button: OpaquePointer,
     picture: OpaquePointer,
