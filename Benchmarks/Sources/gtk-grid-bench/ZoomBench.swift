@@ -58,7 +58,8 @@ import WebImageGTK
 
     /// Milliseconds to draw a view's picture into a snapshot.
     private static func drawnAgain(_ picture: UnsafeMutablePointer<GtkWidget>) -> Double {
-        guard let paintable = gtk_picture_get_paintable(OpaquePointer(picture)), let snapshot = gtk_snapshot_new() else {
+        guard let paintable = gtk_picture_get_paintable(OpaquePointer(picture)), let snapshot = gtk_snapshot_new()
+        else {
             return 0
         }
         let start = Measurement.now()

@@ -71,7 +71,9 @@ struct TileGrid: Equatable, Sendable {
         return rows.flatMap { row in columns.map { TileIndex(layer: layer, column: $0, row: row) } }
     }
 
-    private static func range(_ start: Double, _ length: Double, _ step: Double, _ pixels: Int, _ side: Int) -> Range<Int> {
+    private static func range(_ start: Double, _ length: Double, _ step: Double, _ pixels: Int, _ side: Int) -> Range<
+        Int
+    > {
         let count = Double((pixels + side - 1) / side)
         let first = min(max((start / step).rounded(.down), 0), count)
         let end = min(max(((start + length) / step).rounded(.up), first), count)

@@ -47,7 +47,8 @@ final class ZoomController: ViewFeature {
     private func attach() {
         guard let picture, picture.isA(gtk_picture_get_type()), let parent = gtk_widget_get_parent(picture.widget),
             UnsafeMutableRawPointer(parent).isA(gtk_viewport_get_type()), let outer = gtk_widget_get_parent(parent),
-            case let found = UnsafeMutableRawPointer(outer), found.isA(gtk_scrolled_window_get_type()), found != scroller
+            case let found = UnsafeMutableRawPointer(outer), found.isA(gtk_scrolled_window_get_type()),
+            found != scroller
         else { return }
         detach()
         scrolledWindow = WeakObject(found)

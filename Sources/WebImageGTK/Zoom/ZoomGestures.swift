@@ -22,7 +22,8 @@ struct ZoomGestures {
     /// Removes the gestures from the scrolled window, if it still exists.
     func remove() {
         guard let scroller = scroller.pointer else { return }
-        for controller in controllers where gtk_event_controller_get_widget(controller.pointer.opaque) == scroller.widget {
+        for controller in controllers
+        where gtk_event_controller_get_widget(controller.pointer.opaque) == scroller.widget {
             gtk_widget_remove_controller(scroller.widget, controller.pointer.opaque)
         }
     }
@@ -69,7 +70,9 @@ struct ZoomGestures {
     }
 
     private static func wheel(_ zoom: ZoomController) -> ObjectReference? {
-        guard let wheel = made(gtk_event_controller_scroll_new(GTK_EVENT_CONTROLLER_SCROLL_VERTICAL)) else { return nil }
+        guard let wheel = made(gtk_event_controller_scroll_new(GTK_EVENT_CONTROLLER_SCROLL_VERTICAL)) else {
+            return nil
+        }
         typealias Call = @convention(c) (OpaquePointer, Double, Double, UnsafeMutableRawPointer) -> gboolean
         let scrolled: Call = { controller, _, steps, data in
             guard gtk_event_controller_get_current_event_state(controller).rawValue & GDK_CONTROL_MASK.rawValue != 0

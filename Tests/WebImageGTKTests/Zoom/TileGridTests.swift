@@ -84,6 +84,9 @@ import WebImage
         #expect(TileGrid(levels: [(0, 10)], side: 512) == nil)
         #expect(TileGrid(levels: [(10, 10), (5, -1)], side: 512) == nil)
         #expect(TileGrid(levels: [(10, 10)], side: 0) == nil)
-        #expect(TileGrid(levels: [(10, 10)], side: 2048) == nil, "with its overlap, a tile would be larger than a texture")
+        #expect(
+            TileGrid(levels: [(10, 10)], side: 2048) == nil,
+            "with its overlap, a tile would be larger than a texture"
+        )
     }
 }

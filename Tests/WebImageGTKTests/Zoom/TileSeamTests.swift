@@ -174,7 +174,9 @@ extension Drawing {
             for y in margin..<height - margin {
                 for start in stride(from: (y * width + margin) * 4, to: ((y + 1) * width - margin) * 4, by: 4) {
                     var isClose = true
-                    for channel in 0..<4 where abs(Int(bytes[start + channel]) - stored[channel]) > 1 { isClose = false }
+                    for channel in 0..<4 where abs(Int(bytes[start + channel]) - stored[channel]) > 1 {
+                        isClose = false
+                    }
                     if !isClose { count += 1 }
                 }
             }
