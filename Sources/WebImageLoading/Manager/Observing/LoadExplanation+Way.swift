@@ -30,7 +30,7 @@ extension LoadExplanation {
         var parts = phase.memoryMiss.map { [memoryMiss($0)] } ?? []
         for look in phase.diskLooks { parts.append(disk(look, isResult: look.key == story.key)) }
         if let key = phase.memoryHit {
-            let source = CacheKeys.isThumbnail(key) ? "in another size" : "as its source image"
+            let source = key.contains("-Thumbnail(") ? "in another size" : "as its source image"
             parts.append(key == story.key ? "in memory" : "found in memory " + source)
         }
         let found = phase.memoryHit != nil || phase.diskLooks.last?.byteCount != nil
