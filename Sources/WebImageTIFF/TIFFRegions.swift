@@ -91,6 +91,7 @@ final class TIFFRegions: RegionSource {
                 height: min(area.height * 2, size.height - top)
             )
             try options.limits.check(width: larger.width, height: larger.height)
+            try options.limits.check(decodedByteCount: larger.width * larger.height * 4)
             return try pixels(larger, level - 1, check).halved()
         }
         return try bytes.data(options.limits).withBytes { (data) throws(WebImageError) in

@@ -105,10 +105,6 @@ extension Program {
                 "webimage tiles map.tif -o map",
                 "Write Deep Zoom tiles of a large image for a viewer in a web page"
             ),
-            ManualItem(
-                "webimage tiles map.tif -o map",
-                "Write Deep Zoom tiles of a large image for a viewer in a web page"
-            ),
             ManualItem("webimage show https://example.com/cat.gif", "Play an animation in the terminal"),
             ManualItem("webimage prefetch urls.txt -j 12", "Load a list of URLs into the cache, twelve at a time"),
             ManualItem("webimage cache trim --max-size 500M", "Remove the oldest entries of the cache"),

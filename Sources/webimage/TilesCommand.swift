@@ -91,6 +91,9 @@ enum TilesCommand: Command {
         var options = RegionOptions()
         // Deep Zoom ends with a level of one pixel, which is reduced from the last that the reader has.
         options.tileSize = layout.tileSize
+        // The file is the user's own, and is meant to be huge.
+        options.limits.maximumSideLength = 1 << 24
+        options.limits.maximumEncodedByteCount = 4 << 30
         var cache = PyramidCache.shared
         if let directory = arguments.value("--cache-dir") { cache = PyramidCache(directory: directory) }
         if let text = arguments.value("--disk-budget") {

@@ -60,8 +60,23 @@ public struct PyramidCache: Sendable, Hashable {
         }
     }
 
+    /// Removes files that other processes began a day ago or earlier, and will not complete.
+    func removeOldParts() {
+        let now = time(nil)
+        for part in list({ $0.hasPrefix(Self.partPrefix) }) where part.used / 1_000_000_000 < now - 86_400 {
+            unlink(path(part.name))
+        }
+    }
+
+    static let partPrefix = "part-"
+
     /// The files with their sizes, the least recently used one first.
     private func files() -> [(name: String, byteCount: Int)] {
+        list { $0.hasSuffix(Self.suffix) }.sorted { $0.used < $1.used }.map { ($0.name, $0.byteCount) }
+    }
+
+    /// Returns the regular files whose names are wanted; `used` is in nanoseconds since 1970.
+    private func list(_ isWanted: (String) -> Bool) -> [(name: String, byteCount: Int, used: Int)] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }
         var files: [(name: String, byteCount: Int, used: Int)] = []
@@ -70,11 +85,11 @@ public struct PyramidCache: Sendable, Hashable {
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
             var status = stat()
-            guard name.hasSuffix(Self.suffix), lstat(path(name), &status) == 0, status.st_mode & S_IFMT == S_IFREG
+            guard isWanted(name), lstat(path(name), &status) == 0, status.st_mode & S_IFMT == S_IFREG
             else { continue }
             files.append((name, Int(status.st_size), status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec))
         }
-        return files.sorted { $0.used < $1.used }.map { ($0.name, $0.byteCount) }
+        return files
     }
 
     /// Removes files until that many bytes fit in.

@@ -60,7 +60,8 @@ final class PyramidFile: @unchecked Sendable {
     /// - Throws: ``WebImageError/Code/fileAccessFailed``.
     static func create(_ cache: PyramidCache, _ index: PyramidIndex) throws(WebImageError) -> PyramidFile {
         try cache.create()
-        let temporary = cache.path("part-\(String(UInt64.random(in: .min ... .max), radix: 36))")
+        cache.removeOldParts()
+        let temporary = cache.path("\(PyramidCache.partPrefix)\(String(UInt64.random(in: .min ... .max), radix: 36))")
         let file = Glibc.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw error(temporary, errno) }
         let name = cache.name(index.identity + " \(index.tileSize)")

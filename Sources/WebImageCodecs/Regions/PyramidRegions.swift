@@ -100,13 +100,13 @@ final class PyramidRegions: RegionSource {
         var decoding = options.decoding
         decoding.pixelFormat = format
         let coder: any ImageCoder = bytes.first == 0xFF ? JPEGCoder() : PNGCoder()
-        let tile = try coder.decode(bytes, options: decoding).bitmap
+        let tile = try coder.decode(bytes, options: decoding).bitmap.converted(to: format)
         let (left, top) = (column * tileSize, row * tileSize)
         let columns = max(left, area.left)..<min(left + tile.width, area.right)
         let rows = max(top, area.top)..<min(top + tile.height, area.bottom)
         let (width, height) = (PyramidBuilder.side(level, size.width), PyramidBuilder.side(level, size.height))
         let isWhole = tile.width == min(tileSize, width - left) && tile.height == min(tileSize, height - top)
-        guard isWhole, tile.pixelFormat == format, !columns.isEmpty, !rows.isEmpty else {
+        guard isWhole, !columns.isEmpty, !rows.isEmpty else {
             throw WebImageError(.badImageData, "a tile has another size than the image")
         }
         let pixel = format.bytesPerPixel

@@ -24,8 +24,8 @@ public protocol RegionReader: AnyObject, Sendable {
 
     /// Reads a rectangle of a level.
     ///
-    /// Decodes on the library's threads. If rows have to be passed first, other reads of the same reader wait without a thread, in the order of the rows
-    /// they need. A read ends soon after its task is cancelled.
+    /// Decodes on the library's threads. If rows have to be passed first, one read passes them, and others of the same reader wait without a thread until
+    /// the rows that they need have been passed. A read ends soon after its task is cancelled.
     ///
     /// - Parameters:
     ///   - rect: The rectangle in pixels of the level. Partly covered pixels are included, and the part outside the level is ignored.
