@@ -44,10 +44,11 @@ package struct OptionSpec: Sendable {
     /// Returns the kind of value by its placeholder: `FILE`, `DIR`, or words such as `high|fast`; `words` has the values of other options.
     func value(words: [String: [String]]) -> Value {
         guard let value else { return .none }
+        // Options of several commands can have one name; those that list their words have these.
+        let choices = ProgramDescription.choices(value)
+        if !choices.isEmpty { return .words(choices) }
         if let words = words[name] { return .words(words) }
         if value.contains("FILE") { return .files }
-        if value == "DIR" { return .directories }
-        let choices = ProgramDescription.choices(value)
-        return choices.isEmpty ? .text : .words(choices)
+        return value == "DIR" ? .directories : .text
     }
 }

@@ -1,6 +1,5 @@
 import CTIFFShims
 package import FoundationEssentials
-import Glibc
 package import WebImageCodecs
 
 /// Regions of a tiled TIFF: tiles of the full image, and of smaller ones in the same file.

@@ -5,7 +5,7 @@ import Testing
 /// Manual pages and completions, which `Scripts/install` installs, match `--help`.
 @Suite struct GenerationTests {
     private let harness = CommandLineHarness()
-    static let commands = ["get", "identify", "show", "prefetch", "cache"]
+    static let commands = ["get", "identify", "show", "tiles", "prefetch", "cache"]
 
     private func generate(_ words: String...) async throws -> String {
         let run = try await harness.run(["--generate"] + words)

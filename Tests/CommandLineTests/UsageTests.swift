@@ -50,7 +50,7 @@ import Testing
         #expect(run.output.isEmpty)
     }
 
-    @Test(arguments: ["get", "identify", "show", "prefetch", "cache"])
+    @Test(arguments: ["get", "identify", "show", "tiles", "prefetch", "cache"])
     func `Every command has a help text`(command: String) async throws {
         for words in [[command, "--help"], [command, "-h"], ["help", command]] {
             let run = try await harness.run(words)

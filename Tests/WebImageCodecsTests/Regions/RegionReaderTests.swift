@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebImageCodecs
 
-@Suite(.tags(.threadSanitizer)) struct RegionReaderTests {
+@Suite(.tags(.threadSanitizer, .addressSanitizer)) struct RegionReaderTests {
     /// A source whose rows a test passes one at a time.
     private final class SteppedSource: RegionSource {
         let gate = WorkQueue(stepped: "pass")
