@@ -3,8 +3,8 @@ import WebImage
 
 /// Crops local files without decoding the rest of them.
 enum RegionLoading {
-    /// Loads the region of a local file that is cropped first; nil if the whole image is needed: for other sources and options, and for formats of
-    /// which no part can be decoded alone.
+    /// Loads the region of a local file that is cropped first; nil if the whole image is needed: for other sources and options, and for formats
+    /// that are only decoded as a whole.
     static func load(
         _ source: Source,
         _ image: ImageArguments,

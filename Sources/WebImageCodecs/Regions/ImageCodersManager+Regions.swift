@@ -140,6 +140,6 @@ struct RegionFallback {
 }
 
 extension ImageFormat {
-    /// A Boolean value that indicates whether images have no pixels of their own.
+    /// A Boolean value that indicates whether images are drawings without pixels.
     fileprivate var isDrawn: Bool { self == .svg || self == .pdf }
 }

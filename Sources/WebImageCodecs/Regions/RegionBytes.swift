@@ -10,7 +10,7 @@ package final class RegionBytes: Sendable {
     package let byteCount: Int
     /// The first bytes, from which the format is detected.
     package let beginning: Data
-    /// What identifies the contents, for files derived from them.
+    /// Returns a text that identifies the contents, for files derived from them.
     package let identity: @Sendable () -> String
     private let path: String
 

@@ -3,7 +3,7 @@
 /// ``ImageCodersManager/regionReader(forFileAt:options:)`` creates one. Level 0 is the full image, and each next level has half of its sides, so a
 /// viewer reads a few tiles at the level of its zoom, however big the image is. All sizes and rectangles are those of the upright image.
 ///
-/// What happens on the first reads depends on the format:
+/// The first reads depend on the format:
 ///
 /// | image | reads |
 /// |---|---|
@@ -127,7 +127,7 @@ public struct RegionOptions: Sendable, Hashable {
     public var maximumImagePixelCount: Int = 1 << 34
     /// The box into which drawings (SVG, PDF) are fitted for level 0, also if it is larger than the drawing; nil, the default, for the document's size.
     public var drawnSize: ImageSize?
-    /// Where tiles of images are written that cannot be read otherwise; nil to refuse such images. ``PyramidCache/shared`` by default.
+    /// The cache for tiles of images that cannot be read otherwise; nil to refuse such images. ``PyramidCache/shared`` by default.
     public var pyramids: PyramidCache? = .shared
     /// The number of bytes of pixels up to which an image is decoded as a whole and kept, if it can neither be read in parts nor drawn.
     package var maximumWholeByteCount = 128 << 20

@@ -109,7 +109,7 @@ struct webimage_jpeg_bytes {
     uint64_t count;
 };
 
-/// Where the code of a unit of blocks begins.
+/// The place where the code of a unit of blocks begins.
 struct webimage_jpeg_place {
     /// The offset in the source times 8, and the bit.
     uint64_t bit;
@@ -140,7 +140,7 @@ struct webimage_jpeg_layout webimage_jpeg_index_layout(const struct webimage_jpe
 /// meanwhile. Fails where the data is damaged or ends.
 enum webimage_jpeg_status webimage_jpeg_index_walk(struct webimage_jpeg_index *index, uint32_t row_count, uint32_t *row);
 
-/// Copies a rectangle of units, all of which are indexed, into a JPEG of its own. Its bytes are to be freed with `free`.
+/// Copies a rectangle of units, all of which are indexed, into a small JPEG. Its bytes are to be freed with `free`.
 enum webimage_jpeg_status webimage_jpeg_index_copy(
     const struct webimage_jpeg_index *index, uint32_t column, uint32_t row, uint32_t column_count, uint32_t row_count,
     uint8_t **bytes, size_t *byte_count);
