@@ -14,7 +14,7 @@ extension GObjectPointer {
     /// for the zoomed size as a whole.
     ///
     /// The limit of the number of pixels (``ImageLimits/maximumPixelCount``) does not apply to the image, but to what is decoded at a time, unless
-    /// the context has ``WebImageContext/decodeOptions`` or the manager a policy for untrusted sources.
+    /// the context has ``WebImageContext/decodeOptions``, all formats are isolated, or the manager has a policy for untrusted sources.
     ///
     /// For the gestures, and to set the zoom, see ``ZoomableImageView``.
     ///

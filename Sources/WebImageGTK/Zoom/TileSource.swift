@@ -30,7 +30,10 @@ struct TileSource: Sendable {
     @MainActor
     static func context(for context: WebImageContext?) -> WebImageContext {
         var context = context ?? WebImageContext()
-        guard context.decodeOptions == nil, (context.customManager ?? .shared).policy.isTrusted else { return context }
+        let manager = context.customManager ?? .shared
+        guard context.decodeOptions == nil, manager.policy.isTrusted else { return context }
+        // If all formats are isolated, no image has tiles.
+        if let isolation = (context.decoding ?? manager.decoding).isolation, isolation.formats == nil { return context }
         var options = ImageDecodeOptions()
         options.limits.maximumPixelCount = RegionOptions().maximumImagePixelCount
         context.decodeOptions = options

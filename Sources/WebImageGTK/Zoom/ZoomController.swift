@@ -109,6 +109,9 @@ final class ZoomController: ViewFeature {
         zoomHandler?()
     }
 
+    /// The zoom with the current sizes: device pixels per image pixel.
+    var shownZoom: Double { geometryNow.shownZoom }
+
     /// The geometry with the current sizes.
     private var geometryNow: ZoomGeometry {
         var geometry = geometry

@@ -131,12 +131,12 @@ extension ZoomController {
         guard steps != 0, steps.isFinite else { return }
         let factor = pow(ZoomGeometry.step, min(abs(steps), 10))
         // Steps in and out again end at the same zoom.
-        setZoom(steps > 0 ? geometry.shownZoom * factor : geometry.shownZoom / factor)
+        setZoom(steps > 0 ? shownZoom * factor : shownZoom / factor)
     }
 
     /// Handles a pinch: the scale is relative to its start.
     func pinch(to scale: Double, about center: ImagePoint?) {
-        let start = pinchStart ?? geometry.shownZoom
+        let start = pinchStart ?? shownZoom
         pinchStart = start
         setZoom(start * scale, about: center)
     }

@@ -24,7 +24,7 @@ public final class ZoomableImageView {
 
     /// The zoom: device pixels per pixel of the image. At most 16, or less for sizes that GTK cannot lay out; at least 0.02, or less if the
     /// image then fits. 1 without an image.
-    public var zoom: Double { part?.geometry.shownZoom ?? 1 }
+    public var zoom: Double { part?.shownZoom ?? 1 }
     /// A Boolean value that indicates whether the image fits into the scrolled window, and continues to when that is resized; true at first.
     /// Small images are not enlarged.
     public var isFitting: Bool { part?.geometry.zoom == nil }

@@ -132,6 +132,25 @@ import WebImage
         window.close()
     }
 
+    @Test func `The limit of pixels is lifted only where images have tiles`() {
+        func limit(_ context: WebImageContext) -> Int? {
+            TileSource.context(for: context).decodeOptions?.limits.maximumPixelCount
+        }
+        #expect(limit(bench.context) == RegionOptions().maximumImagePixelCount)
+        var risky = bench.context
+        risky.decoding = .isolated(.risky)
+        #expect(limit(risky) != nil)
+        var isolated = bench.context
+        isolated.decoding = .isolated
+        #expect(limit(isolated) == nil)
+        var untrusted = WebImageContext()
+        untrusted.customManager = WebImageManager(policy: .untrusted)
+        #expect(limit(untrusted) == nil)
+        var own = bench.context
+        own.decodeOptions = ImageDecodeOptions()
+        #expect(limit(own) == ImageLimits().maximumPixelCount)
+    }
+
     @Test func `A picture outside a scrolled window shows the image, and ignores the zoom`() async throws {
         let alone = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(alone), 400, 300)
