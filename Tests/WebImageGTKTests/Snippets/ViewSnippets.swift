@@ -92,9 +92,8 @@ private func animations(picture: OpaquePointer) {
 private func zooming(picture: UnsafeMutablePointer<GtkWidget>, scrolledWindow: OpaquePointer, url: URL) {
     // snippet: views-zoom
     gtk_scrolled_window_set_child(scrolledWindow, picture)
-    let zoom = ZoomableImageView(picture)
-    zoom.zoomHandler = { [unowned zoom] in print(zoom.isFitting ? "fits" : "\(zoom.zoom)") }
     picture.setZoomableImage(with: url)
+    ZoomableImageView(picture).zoomHandler = { print("the zoom has changed") }
     // end
 }
 
