@@ -212,7 +212,8 @@ static bool walk_row(struct webimage_jpeg_index *index, struct bits *bits) {
                 int difference;
                 if (!read_dc(bits, component->dc, &difference)) { return false; }
                 dc += difference;
-                if (dc < -2047 || dc > 2047) { return false; }
+                // The range of 8-bit images. All differences within it fit into the codes that copies have.
+                if (dc < -1024 || dc > 1023) { return false; }
                 if (!skip_ac(bits, component->ac)) { return false; }
                 sum += dc;
             }

@@ -6,20 +6,22 @@
 static const uint16_t dc_codes[12] = {0, 2, 3, 4, 5, 6, 14, 30, 62, 126, 254, 510};
 static const uint8_t dc_lengths[12] = {2, 3, 3, 3, 3, 3, 4, 5, 6, 7, 8, 9};
 
-/// Writes bits with stuffing.
+/// Writes bits with stuffing, at most `most` bytes.
 struct writer {
     uint8_t *bytes;
-    size_t count, capacity;
+    size_t count, capacity, most;
     uint64_t buffer;
     int used;
-    bool failed;
+    bool failed, is_full;
 };
 
 static void writer_flush(struct writer *writer) {
     if (writer->capacity - writer->count < 24) {
         size_t capacity = writer->capacity * 2;
-        uint8_t *bytes = realloc(writer->bytes, capacity);
+        writer->is_full = writer->is_full || writer->capacity >= writer->most;
+        uint8_t *bytes = writer->is_full ? NULL : realloc(writer->bytes, capacity);
         if (!bytes) {
+            // The rest of the row overwrites the copy, which is not used.
             writer->failed = true;
             writer->count = 0;
         } else {
@@ -116,16 +118,16 @@ static bool copy_row(
 
 enum webimage_jpeg_status webimage_jpeg_index_copy(
     const struct webimage_jpeg_index *index, uint32_t column, uint32_t row, uint32_t column_count, uint32_t row_count,
-    uint8_t **bytes, size_t *byte_count) {
+    struct webimage_jpeg_copy_limits limits, uint8_t **bytes, size_t *byte_count) {
     if (column_count == 0 || row_count == 0 || column > index->columns || column_count > index->columns - column
         || row > index->rows || row_count > index->rows - row) {
         return webimage_jpeg_bad_data;
     }
     struct bits bits = {.source = &index->source, .capacity = 64 << 10};
-    struct writer writer = {.capacity = 64 << 10};
+    struct writer writer = {.capacity = 64 << 10, .most = limits.most};
     bits.window = malloc(bits.capacity);
     writer.bytes = malloc(writer.capacity);
-    bool is_well = bits.window && writer.bytes;
+    bool is_well = bits.window && writer.bytes, is_wanted = true;
     if (is_well) {
         memcpy(writer.bytes, index->header, index->header_count);
         writer.count = index->header_count;
@@ -137,11 +139,13 @@ enum webimage_jpeg_status webimage_jpeg_index_copy(
     int written[4] = {0, 0, 0, 0};
     uint32_t skipped = column % index->step;
     for (uint32_t i = 0; is_well && i < row_count; i++) {
+        is_wanted = !limits.is_wanted || limits.is_wanted(limits.context);
+        if (!is_wanted) { break; }
         const struct webimage_jpeg_place *place =
             &index->places[(row + i) * index->places_per_row + column / index->step];
         is_well = copy_row(index, &bits, &writer, place, skipped, column_count, written) && !writer.failed;
     }
-    if (is_well) {
+    if (is_well && is_wanted) {
         // The last byte is filled with ones.
         write_bits(&writer, 0x7F, 7);
         writer_flush(&writer);
@@ -153,8 +157,10 @@ enum webimage_jpeg_status webimage_jpeg_index_copy(
     }
     bool has_memory = bits.window && writer.bytes && !writer.failed;
     free(bits.window);
-    if (!is_well) {
+    if (!is_well || !is_wanted) {
         free(writer.bytes);
+        if (!is_wanted) { return webimage_jpeg_too_late; }
+        if (writer.is_full) { return webimage_jpeg_too_large; }
         return has_memory ? webimage_jpeg_bad_data : webimage_jpeg_no_memory;
     }
     *bytes = writer.bytes;
@@ -184,7 +190,7 @@ static bool write_row_of_blocks(
                 int difference;
                 if (!read_dc(bits, component->dc, &difference) || !skip_ac(bits, component->ac)) { return false; }
                 dc[c] += difference;
-                if (dc[c] < -2047 || dc[c] > 2047) { return false; }
+                if (dc[c] < -1024 || dc[c] > 1023) { return false; }
                 int value = dc[c] * component->quantum;
                 means[block] = byte_of(128 + (value + (value < 0 ? -4 : 4)) / 8);
             }
@@ -245,6 +251,7 @@ static void convert_means(const struct webimage_jpeg_index *index, const uint8_t
 }
 
 void webimage_jpeg_index_means(const struct webimage_jpeg_index *index, uint32_t row, uint8_t *out) {
+    if (row >= index->mean_height) { return; }
     size_t width = index->mean_width * (size_t)index->component_count;
     convert_means(index, index->means + row * width, index->mean_width, out);
 }

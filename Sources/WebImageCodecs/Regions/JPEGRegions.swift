@@ -43,8 +43,9 @@ final class JPEGRegions: RegionSource, @unchecked Sendable {
     ) throws(WebImageError) {
         let (header, start) = try Self.header(bytes, options.headerLimits)
         guard !header.hasScans, !header.frame.isArithmetic else { return nil }
-        let data =
-            bytes.byteCount <= Self.maximumLoadedByteCount || bytes.file < 0 ? try bytes.data(options.limits) : nil
+        // A file that is not loaded is read through a window, to which the limit of encoded bytes does not apply.
+        let most = min(Self.maximumLoadedByteCount, options.limits.maximumEncodedByteCount)
+        let data = bytes.file < 0 || bytes.byteCount <= most ? try bytes.data(options.limits) : nil
         let index = start.withUnsafeBytes { start -> OpaquePointer? in
             let start = start.bindMemory(to: UInt8.self)
             // The address of data that is not changed stays valid as long as it is retained.
@@ -53,10 +54,20 @@ final class JPEGRegions: RegionSource, @unchecked Sendable {
             return webimage_jpeg_index_create(start.baseAddress, start.count, source, UInt64(header.scanStart))
         }
         guard let index else { return nil }
+        let layout = webimage_jpeg_index_layout(index)
+        // The header was read before, for the levels; the file can have changed since then.
+        guard header.frame.width == properties.width, header.frame.height == properties.height,
+            Int(layout.mean_width) == (properties.width + 15) / 16,
+            Int(layout.mean_height) == (properties.height + 15) / 16,
+            Int(layout.component_count) == header.frame.sampling.count
+        else {
+            webimage_jpeg_index_free(index)
+            throw WebImageError(.badImageData, "the JPEG has changed while it was opened")
+        }
         (self.index, self.bytes, self.data, self.header) = (index, bytes, data, header)
         (self.properties, self.levels, self.options, self.fallback) = (properties, levels, options, fallback)
         orientation = properties.orientation
-        layout = webimage_jpeg_index_layout(index)
+        self.layout = layout
         stopwatch = Lock(DecodeStopwatch(options.limits))
     }
 
@@ -72,7 +83,7 @@ final class JPEGRegions: RegionSource, @unchecked Sendable {
                 let header = try JPEGHeader(start, limits: limits)
                 return (header, start.prefix(header.scanStart))
             } catch {
-                guard error.code == .badImageData, count < bytes.byteCount, count < 64 << 20 else { throw error }
+                guard error.code == .badImageData, count < bytes.byteCount, count < 8 << 20 else { throw error }
                 count *= 8
             }
         }
@@ -171,17 +182,7 @@ final class JPEGRegions: RegionSource, @unchecked Sendable {
         _ check: RegionCheck
     ) throws(WebImageError) -> Bitmap {
         let (columns, rows) = units(of: area, level)
-        var (copy, count): (UnsafeMutablePointer<UInt8>?, Int) = (nil, 0)
-        let status = webimage_jpeg_index_copy(
-            index,
-            UInt32(columns.lowerBound),
-            UInt32(rows.lowerBound),
-            UInt32(columns.count),
-            UInt32(rows.count),
-            &copy,
-            &count
-        )
-        guard status == webimage_jpeg_ok, let copy else { throw Self.error(status) }
+        let (copy, count) = try copy(columns, rows, check)
         defer { free(copy) }
         let part = UnsafeRawBufferPointer(start: copy, count: count)
         let full = DecodePlan(
@@ -221,6 +222,51 @@ final class JPEGRegions: RegionSource, @unchecked Sendable {
         }
         sink.flush()
         return sink.bitmap
+    }
+
+    /// The state of a copy while C code calls back.
+    private struct CopyContext {
+        let check: RegionCheck
+        var error: WebImageError?
+    }
+
+    /// Copies units into a small JPEG, which the caller frees.
+    private func copy(
+        _ columns: Range<Int>,
+        _ rows: Range<Int>,
+        _ check: RegionCheck
+    ) throws(WebImageError) -> (bytes: UnsafeMutablePointer<UInt8>, count: Int) {
+        let most = options.limits.maximumDecodedByteCount
+        var context = CopyContext(check: check)
+        var (copy, count): (UnsafeMutablePointer<UInt8>?, Int) = (nil, 0)
+        let status = withUnsafeMutablePointer(to: &context) { context in
+            let isWanted: @convention(c) (UnsafeMutableRawPointer?) -> Bool = { context in
+                guard let context = context?.assumingMemoryBound(to: CopyContext.self) else { return true }
+                do throws(WebImageError) {
+                    try context.pointee.check()
+                    return true
+                } catch {
+                    context.pointee.error = error
+                    return false
+                }
+            }
+            return webimage_jpeg_index_copy(
+                index,
+                UInt32(columns.lowerBound),
+                UInt32(rows.lowerBound),
+                UInt32(columns.count),
+                UInt32(rows.count),
+                webimage_jpeg_copy_limits(most: max(most, 0), is_wanted: isWanted, context: context),
+                &copy,
+                &count
+            )
+        }
+        if let error = context.error { throw error }
+        if status == webimage_jpeg_too_large {
+            throw .limitExceeded("maximumDecodedByteCount", allowed: most, required: most + 1)
+        }
+        guard status == webimage_jpeg_ok, let copy else { throw Self.error(status) }
+        return (copy, count)
     }
 
     private func sink(

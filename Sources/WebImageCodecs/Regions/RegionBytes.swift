@@ -72,11 +72,11 @@ package final class RegionBytes: Sendable {
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/fileAccessFailed``.
     package func data(_ limits: ImageLimits) throws(WebImageError) -> Data {
-        if let data = memory.withLock({ $0 }) { return data }
         guard byteCount <= limits.maximumEncodedByteCount else {
             let most = limits.maximumEncodedByteCount
             throw .limitExceeded("maximumEncodedByteCount", allowed: most, required: byteCount)
         }
+        if let data = memory.withLock({ $0 }) { return data }
         let data = try Self.read(file, 0, byteCount, path)
         memory.withLock { $0 = data }
         return data

@@ -100,6 +100,56 @@ import Testing
         }
     }
 
+    @Test func `Coefficients beyond the range of 8-bit images are decoded with the whole image`() async throws {
+        var data = Data([0xFF, 0xD8, 0xFF, 0xDB, 0, 67, 0]) + Data(repeating: 1, count: 64)
+        data += [0xFF, 0xC0, 0, 11, 8, 0, 16, 0, 8, 1, 1, 0x11, 0]
+        // One code in each table: a difference of 11 bits, and the end of the block.
+        data += [0xFF, 0xC4, 0, 20, 0, 1] + Data(count: 15) + [11]
+        data += [0xFF, 0xC4, 0, 20, 0x10, 1] + Data(count: 15) + [0]
+        data += [0xFF, 0xDD, 0, 4, 0, 1, 0xFF, 0xDA, 0, 8, 1, 1, 0, 0, 63, 0]
+        // 2000 and -2000: each has 11 bits after a restart, but their difference has 12.
+        data += [0x7D, 0x07, 0xFF, 0xD0, 0x02, 0xF7, 0xFF, 0xD9]
+        let reader = try await reader(data)
+        #expect(reader.isNative)
+        let image = try JPEGCoder().decode(data, options: ImageDecodeOptions())
+        let region = try await reader.read(ImageRect(x: 0, y: 0, width: 8, height: 16), level: 0)
+        #expect(region.bitmap.pixels == image.bitmap.pixels)
+        #expect(!reader.isNative)
+    }
+
+    @Test func `A header that changed since it was first read is an error`() throws {
+        let data = try Fixtures.data("Restarts/rows-420.jpg")
+        let options = RegionOptions()
+        var properties = try JPEGCoder().properties(of: data, limits: options.limits)
+        properties.width *= 4
+        let size = RegionLevel(width: properties.width, height: properties.height)
+        let error = #expect(throws: WebImageError.self) {
+            try JPEGCoder().regions(
+                of: RegionBytes(data),
+                properties: properties,
+                levels: size.pyramid(tileSize: 512),
+                options: options
+            )
+        }
+        #expect(error?.code == .badImageData)
+    }
+
+    @Test func `Data in memory is subject to the limit of encoded bytes`() async throws {
+        let data = try Fixtures.data("Restarts/rows-420.jpg")
+        var options = RegionOptions()
+        options.limits.maximumEncodedByteCount = data.count - 1
+        let error = await #expect(throws: WebImageError.self) { try await reader(data, options) }
+        #expect(error?.limit?.name == "maximumEncodedByteCount")
+        let directory = TemporaryDirectory()
+        let path = directory.path("small.jpg")
+        try data.write(to: URL(filePath: path))
+        // Of a file only a window is in memory.
+        let file = try await ImageCodersManager().regionReader(forFileAt: path, options: options)
+        let rect = ImageRect(x: 10, y: 20, width: 30, height: 40)
+        let image = try JPEGCoder().decode(data, options: ImageDecodeOptions())
+        #expect(try await file.read(rect, level: 0).bitmap.pixels == image.cropped(to: rect).bitmap.pixels)
+    }
+
     @Test func `Truncated data is an error`() async throws {
         let data = try Fixtures.data("Restarts/rows-420.jpg")
         let reader = try await reader(data.prefix(data.count / 2))

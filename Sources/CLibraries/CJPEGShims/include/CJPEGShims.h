@@ -14,8 +14,10 @@ enum webimage_jpeg_status {
     /// More scans than allowed.
     webimage_jpeg_too_many_scans,
     webimage_jpeg_no_memory,
-    /// The deadline set by webimage_jpeg_decoder_limit has passed.
+    /// The deadline set by webimage_jpeg_decoder_limit has passed, or a copy is no longer wanted.
     webimage_jpeg_too_late,
+    /// A copy has more bytes than allowed.
+    webimage_jpeg_too_large,
     /// Not an error: more bytes are needed to continue.
     webimage_jpeg_suspended,
 };
@@ -140,10 +142,19 @@ struct webimage_jpeg_layout webimage_jpeg_index_layout(const struct webimage_jpe
 /// meanwhile. Fails where the data is damaged or ends.
 enum webimage_jpeg_status webimage_jpeg_index_walk(struct webimage_jpeg_index *index, uint32_t row_count, uint32_t *row);
 
+/// What a copy may cost.
+struct webimage_jpeg_copy_limits {
+    /// The maximum number of bytes of the copy, rounded up to the next size of its buffer.
+    size_t most;
+    /// Is called before each row of units; false ends the copy. May be NULL.
+    bool (*is_wanted)(void *context);
+    void *context;
+};
+
 /// Copies a rectangle of units, all of which are indexed, into a small JPEG. Its bytes are to be freed with `free`.
 enum webimage_jpeg_status webimage_jpeg_index_copy(
     const struct webimage_jpeg_index *index, uint32_t column, uint32_t row, uint32_t column_count, uint32_t row_count,
-    uint8_t **bytes, size_t *byte_count);
+    struct webimage_jpeg_copy_limits limits, uint8_t **bytes, size_t *byte_count);
 
 /// Writes the means of 8 by 8 pixels of a part of a row of units, which is indexed: `unit_height` / 8 rows, in the layout of the next function.
 enum webimage_jpeg_status webimage_jpeg_index_blocks(
