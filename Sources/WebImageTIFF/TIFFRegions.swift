@@ -10,6 +10,8 @@ final class TIFFRegions: RegionSource {
     private let options: RegionOptions
     /// The offsets of the directories of the levels: 0 for the first image, nil for a level that the file does not have.
     private let directories: [Int?]
+    /// The colour profile of the first image; many programs write none for smaller ones.
+    private let profile: Data?
 
     /// The number of levels in a row that are made from a larger one.
     private static let mostReductions = 2
@@ -22,7 +24,8 @@ final class TIFFRegions: RegionSource {
         levels: [RegionLevel],
         options: RegionOptions
     ) throws(WebImageError) {
-        let found = try bytes.data(options.limits).withBytes { (data) throws(WebImageError) -> [Int?]? in
+        let found = try bytes.data(options.limits).withBytes {
+            (data) throws(WebImageError) -> (directories: [Int?], profile: Data?)? in
             let file = try TIFFFile(data, limits: options.headerLimits)
             guard try Self.isReadable(file) else { return nil }
             var directories: [Int?] = [0] + levels.dropFirst().map { _ in nil }
@@ -38,16 +41,16 @@ final class TIFFRegions: RegionSource {
                 }
                 if let level, directories[level] == nil { directories[level] = offset }
             }
-            return directories
+            return (directories, file.colorProfile(options.limits))
         }
         guard let found else { return nil }
         var missing = 0
-        for directory in found {
+        for directory in found.directories {
             missing = directory == nil ? missing + 1 : 0
             guard missing <= Self.mostReductions || options.usesOnlyFullSize else { return nil }
         }
         (self.bytes, self.properties, self.levels, self.options) = (bytes, properties, levels, options)
-        directories = found
+        (directories, profile) = found
     }
 
     var isNative: Bool { true }
@@ -119,7 +122,8 @@ final class TIFFRegions: RegionSource {
             pixels: pixels,
             limits: options.limits,
             columns: first..<min((max(right, first + 1) + tileWidth - 1) / tileWidth * tileWidth, file.width),
-            firstRow: top / tileHeight * tileHeight
+            firstRow: top / tileHeight * tileHeight,
+            inheritedProfile: profile
         )
         let assembler = try RegionRows(rows, width: area.width, height: area.height, options: options.decoding)
         let skipped = top - top / tileHeight * tileHeight

@@ -34,6 +34,7 @@ final class TIFFRowReader: ScanlineSource {
     ///   - isHighBitDepth: return samples at full precision, as floats.
     ///   - columns: the part of the rows of a tiled image that is returned, from the start of a tile on.
     ///   - firstRow: the first row of a tiled image that is returned, the first one of a tile.
+    ///   - inheritedProfile: the colour profile if the image has none.
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     init(
         _ file: TIFFFile,
@@ -41,7 +42,8 @@ final class TIFFRowReader: ScanlineSource {
         limits: ImageLimits,
         isHighBitDepth: Bool = false,
         columns: Range<Int>? = nil,
-        firstRow: Int = 0
+        firstRow: Int = 0,
+        inheritedProfile: Data? = nil
     ) throws(WebImageError) {
         self.file = file
         self.limits = limits
@@ -53,7 +55,7 @@ final class TIFFRowReader: ScanlineSource {
         let block = try TIFFBlock(file.info, pixels, limits, width: width)
         samples = TIFFSamples(pixels, file.info)
         lab = pixels.model == .lab && !isHighBitDepth ? try LabTransform() : nil
-        let profile = pixels.model == .lab ? nil : file.colorProfile(limits)
+        let profile = pixels.model == .lab ? nil : file.colorProfile(limits) ?? inheritedProfile
         wideColors = isHighBitDepth ? try TIFFHighBitDepthColors(pixels.model, profile) : nil
         color = isHighBitDepth && pixels.isLight ? SourceColor(primaries: 1, transferCharacteristics: 8) : nil
         colorProfile = wideColors?.isFinal == true || pixels.isLight ? nil : profile
