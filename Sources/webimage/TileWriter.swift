@@ -48,7 +48,11 @@ struct TileWriter: Sendable {
         let levels = levels
         for (level, size) in levels.enumerated() {
             // Reading from the top lets a reader that passes rows deliver tiles as it goes.
-            let tiles = tiles(level, size, deepZoomLevel: levels.count - 1 - level)
+            // Their list would be long for small tiles, so it is made row by row.
+            let rows = 0..<(size.height + layout.tileSize - 1) / layout.tileSize
+            let tiles = rows.lazy.flatMap { row in
+                self.tiles(level, size, row: row, deepZoomLevel: levels.count - 1 - level)
+            }
             let reduced = level < reader.levels.count ? nil : try await reduced(to: level)
             try await forEach(tiles) { tile in
                 let image: Image
@@ -76,7 +80,10 @@ struct TileWriter: Sendable {
     }
 
     /// Writes several tiles at a time.
-    private func forEach(_ tiles: [Tile], _ body: @escaping @Sendable (Tile) async throws -> Void) async throws {
+    private func forEach(
+        _ tiles: some Sequence<Tile>,
+        _ body: @escaping @Sendable (Tile) async throws -> Void
+    ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             var running = 0
             for tile in tiles {
@@ -95,32 +102,31 @@ struct TileWriter: Sendable {
 
     // MARK: Layouts
 
-    private func tiles(_ level: Int, _ size: RegionLevel, deepZoomLevel: Int) -> [Tile] {
+    /// Returns a row of tiles.
+    private func tiles(_ level: Int, _ size: RegionLevel, row: Int, deepZoomLevel: Int) -> [Tile] {
         let side = layout.tileSize
         var tiles: [Tile] = []
-        for row in 0..<(size.height + side - 1) / side {
-            for column in 0..<(size.width + side - 1) / side {
-                let (left, top) = (column * side, row * side)
-                switch layout.kind {
-                case .deepZoom:
-                    let (x, y) = (max(left - layout.overlap, 0), max(top - layout.overlap, 0))
-                    let right = min(left + side + layout.overlap, size.width)
-                    let bottom = min(top + side + layout.overlap, size.height)
-                    let rect = ImageRect(x: x, y: y, width: right - x, height: bottom - y)
-                    let path = "image_files/\(deepZoomLevel)/\(column)_\(row).\(layout.fileExtension)"
-                    tiles.append(Tile(rect: rect, path: path))
-                case .iiif:
-                    let (width, height) = (min(side, size.width - left), min(side, size.height - top))
-                    let scale = 1 << level
-                    let (x, y) = (left * scale, top * scale)
-                    let region = "\(x),\(y),\(min(side * scale, self.width - x)),\(min(side * scale, self.height - y))"
-                    let rect = ImageRect(x: left, y: top, width: width, height: height)
-                    let isWhole = size.width <= side && size.height <= side
-                    let name = "\(width),\(height)/0/default.\(layout.fileExtension)"
-                    tiles.append(Tile(rect: rect, path: "\(region)/\(name)"))
-                    // Viewers also ask for the smallest size of the whole image.
-                    if isWhole { tiles.append(Tile(rect: rect, path: "full/\(name)")) }
-                }
+        for column in 0..<(size.width + side - 1) / side {
+            let (left, top) = (column * side, row * side)
+            switch layout.kind {
+            case .deepZoom:
+                let (x, y) = (max(left - layout.overlap, 0), max(top - layout.overlap, 0))
+                let right = min(left + side + layout.overlap, size.width)
+                let bottom = min(top + side + layout.overlap, size.height)
+                let rect = ImageRect(x: x, y: y, width: right - x, height: bottom - y)
+                let path = "image_files/\(deepZoomLevel)/\(column)_\(row).\(layout.fileExtension)"
+                tiles.append(Tile(rect: rect, path: path))
+            case .iiif:
+                let (width, height) = (min(side, size.width - left), min(side, size.height - top))
+                let scale = 1 << level
+                let (x, y) = (left * scale, top * scale)
+                let region = "\(x),\(y),\(min(side * scale, self.width - x)),\(min(side * scale, self.height - y))"
+                let rect = ImageRect(x: left, y: top, width: width, height: height)
+                let isWhole = size.width <= side && size.height <= side
+                let name = "\(width),\(height)/0/default.\(layout.fileExtension)"
+                tiles.append(Tile(rect: rect, path: "\(region)/\(name)"))
+                // Viewers also ask for the smallest size of the whole image.
+                if isWhole { tiles.append(Tile(rect: rect, path: "full/\(name)")) }
             }
         }
         return tiles

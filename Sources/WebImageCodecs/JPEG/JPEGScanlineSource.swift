@@ -109,6 +109,9 @@ final class JPEGScanlineSource: ScanlineSource {
         return decoder
     }
 
+    /// Removes the deadline, which then has only limited the time of the scans that were read at the start.
+    func removeDeadline() { webimage_jpeg_decoder_limit(decoder, 0) }
+
     /// Returns the size of the rows.
     private static func start(
         _ decoder: OpaquePointer,

@@ -74,7 +74,9 @@ extension RegionBytes {
                 source = try coder.regions(of: self, properties: properties, levels: levels, options: options)
             }
             let chosen = if let source { source } else { try fallback.source(coder: coder) }
-            return ImageRegionReader(chosen, properties: properties, levels: levels, options: options, queue: queue)
+            // Reads of a drawing wait for one that draws its level. On a queue with one thread, they wait without blocking the threads that decode.
+            let reads = chosen is DrawnRegions ? WorkQueue(name: "webimage.drawings", width: 1) : queue
+            return ImageRegionReader(chosen, properties: properties, levels: levels, options: options, queue: reads)
         }
     }
 }
@@ -104,9 +106,9 @@ struct RegionFallback {
     }
 
     func source(coder: any ImageCoder) throws(WebImageError) -> any RegionSource {
-        let data = try bytes.data(options.limits)
         let decoding = options.decoding
         if properties.format.isDrawn {
+            let data = try bytes.data(options.limits)
             return DrawnRegions(levels: levels) { (level) throws(WebImageError) in
                 var options = decoding
                 options.thumbnailPixelSize = ImageSize(width: level.width, height: level.height)
@@ -116,9 +118,10 @@ struct RegionFallback {
         }
         let bytesPerPixel = properties.hasAlpha ? 4 : 3
         let isSmall = levels[0].pixelCount <= options.maximumWholeByteCount / bytesPerPixel
-        if !isSmall, let cache = options.pyramids, let pyramid = try pyramid(coder, data, cache) { return pyramid }
+        if !isSmall, let cache = options.pyramids, let pyramid = try pyramid(coder, cache) { return pyramid }
         // Refuses an image that cannot be decoded within the limits.
         _ = try DecodePlan.make(for: properties, options: decoding)
+        let data = try bytes.data(options.limits)
         return WholeImageRegions(levels: levels) { () throws(WebImageError) in
             try coder.decode(data, options: decoding)
         }
@@ -126,7 +129,6 @@ struct RegionFallback {
 
     private func pyramid(
         _ coder: any ImageCoder,
-        _ data: Data,
         _ cache: PyramidCache
     ) throws(WebImageError) -> (any RegionSource)? {
         guard let coder = coder as? any RowCoder else { return nil }
@@ -134,7 +136,8 @@ struct RegionFallback {
         decoding.limits = options.headerLimits
         let rowOptions = decoding
         return try PyramidRegions(bytes, properties, levels, options, cache) { () throws(WebImageError) in
-            try coder.rows(of: data, options: rowOptions)
+            // The builder retains the bytes.
+            try coder.rows(of: bytes.data(options.limits), options: rowOptions)
         }
     }
 }

@@ -25,7 +25,6 @@ package final class ImageRegionReader: RegionReader {
     private let state: Lock<State>
     private let queue: WorkQueue
     private let limits: ImageLimits
-    private let pixelsAllowed: Int
 
     /// - Parameter queue: The queue for reads.
     package init(
@@ -41,7 +40,6 @@ package final class ImageRegionReader: RegionReader {
         self.queue = queue
         tileSize = options.usedTileSize
         limits = options.limits
-        pixelsAllowed = options.limits.maximumPixelCount
     }
 
     /// Indicates whether regions of the full size are decoded without the rest of the image.
@@ -121,7 +119,7 @@ package final class ImageRegionReader: RegionReader {
         }
     }
 
-    /// Passes rows as long as reads wait for them.
+    /// Passes rows as long as reads wait for them. On the queue of the source, passes of several readers take turns.
     private func pass() {
         while true {
             let source = state.withLock { $0.source }
@@ -147,6 +145,10 @@ package final class ImageRegionReader: RegionReader {
             }
             for request in requests { start(request) }
             if isOver { return }
+            if let passQueue = state.withLock({ $0.source.passQueue }) {
+                passQueue.submit { self.pass() }
+                return
+            }
         }
     }
 

@@ -4,8 +4,10 @@ import FoundationEssentials
 final class PyramidBuilder: @unchecked Sendable {
     // Sendable because it is used by one thread at a time.
 
-    private let source: any ScanlineSource
-    private let bytes: RegionBytes
+    /// The rows; nil after the last one, as they can hold the coefficients of the whole image.
+    private var source: (any ScanlineSource)?
+    /// What the source reads.
+    private var bytes: RegionBytes?
     private let levels: [RegionLevel]
     private let tileSize: Int
     private let isLossy: Bool
@@ -35,11 +37,14 @@ final class PyramidBuilder: @unchecked Sendable {
         guard source.width == levels[0].width, source.height == levels[0].height else {
             throw WebImageError(.badImageData, "the image has another size than its header")
         }
+        format = source.layout.hasAlpha ? .bgra8Premultiplied : .rgb8
+        // Strips of the first level, of all others together, and half of a strip while it is added to the next level.
+        let strip = source.width * format.bytesPerPixel * min(tileSize, source.height)
+        try limits.check(decodedByteCount: strip * 2 + strip / 2)
         (self.source, self.bytes, self.levels, self.tileSize) = (source, bytes, levels, tileSize)
         (self.isLossy, self.file) = (isLossy, file)
         let limit = limits.maximumColorProfileByteCount
         transform = ColorTransform.shared(profile: source.colorProfile, layout: source.layout, limit: limit)
-        format = source.layout.hasAlpha ? .bgra8Premultiplied : .rgb8
         strips = levels.map { _ in Strip() }
     }
 
@@ -50,7 +55,7 @@ final class PyramidBuilder: @unchecked Sendable {
     ///
     /// - Returns: The number of rows so far, `Int.max` after the last.
     func advance(_ deadline: DecodeDeadline?) throws(WebImageError) -> Int {
-        guard row < source.height else { return .max }
+        guard let source else { return .max }
         let count = min(tileSize, source.height - row)
         let plan = DecodePlan(width: source.width, height: count, orientation: .up, isThumbnail: false)
         let sink = try RowSink(plan: plan, layout: source.layout, transform: transform, format: format)
@@ -71,6 +76,7 @@ final class PyramidBuilder: @unchecked Sendable {
         try write(sink.bitmap, level: 0)
         row += count
         guard row < source.height else {
+            (self.source, bytes, strips) = (nil, nil, [])
             file.finish()
             return .max
         }

@@ -36,6 +36,7 @@ public struct PyramidCache: Sendable, Hashable {
     /// Removes all files of pyramids. Readers that have opened one continue to use it. Blocks the thread.
     public func removeAll() {
         for file in files() { unlink(path(file.name)) }
+        removeAbandonedParts()
     }
 
     // MARK: Files
@@ -60,11 +61,19 @@ public struct PyramidCache: Sendable, Hashable {
         }
     }
 
-    /// Removes files that other processes began a day ago or earlier, and will not complete.
-    func removeOldParts() {
+    /// Removes files whose writers have ended without completing them. A writer holds a lock, which ends with its process.
+    func removeAbandonedParts() {
         let now = time(nil)
-        for part in list({ $0.hasPrefix(Self.partPrefix) }) where part.used / 1_000_000_000 < now - 86_400 {
-            unlink(path(part.name))
+        // The lock of a younger file may not be taken yet.
+        for part in list({ $0.hasPrefix(Self.partPrefix) }) where part.used.seconds < now - 60 {
+            // On NFS, locks need write access.
+            let file = open(path(part.name), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+            guard file >= 0 else { continue }
+            // Without locks in the file system, the age decides.
+            if flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK && part.used.seconds < now - 86_400 {
+                unlink(path(part.name))
+            }
+            close(file)
         }
     }
 
@@ -75,11 +84,14 @@ public struct PyramidCache: Sendable, Hashable {
         list { $0.hasSuffix(Self.suffix) }.sorted { $0.used < $1.used }.map { ($0.name, $0.byteCount) }
     }
 
-    /// Returns the regular files whose names are wanted; `used` is in nanoseconds since 1970.
-    private func list(_ isWanted: (String) -> Bool) -> [(name: String, byteCount: Int, used: Int)] {
+    /// A time of a file, since 1970. Its seconds can be too many to count them in nanoseconds.
+    private typealias FileTime = (seconds: Int, nanoseconds: Int)
+
+    /// Returns the regular files whose names are wanted.
+    private func list(_ isWanted: (String) -> Bool) -> [(name: String, byteCount: Int, used: FileTime)] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }
-        var files: [(name: String, byteCount: Int, used: Int)] = []
+        var files: [(name: String, byteCount: Int, used: FileTime)] = []
         while let entry = readdir(stream) {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -87,7 +99,8 @@ public struct PyramidCache: Sendable, Hashable {
             var status = stat()
             guard isWanted(name), lstat(path(name), &status) == 0, status.st_mode & S_IFMT == S_IFREG
             else { continue }
-            files.append((name, Int(status.st_size), status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec))
+            let used = (seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
+            files.append((name, Int(status.st_size), used))
         }
         return files
     }

@@ -4,7 +4,7 @@ import Glibc
 
 /// A file of tiles that is read, or written.
 final class PyramidFile: @unchecked Sendable {
-    // Sendable because the descriptor never changes, `end` and `temporary` are used by the one thread that writes, and the index has a lock.
+    // Sendable because the descriptor never changes, `end` and `checkedEnd` are used by the one thread that writes, and the others have locks.
 
     private let file: Int32
     private let cache: PyramidCache
@@ -12,17 +12,19 @@ final class PyramidFile: @unchecked Sendable {
     private let name: String
     /// The offset of the next tile.
     private var end = PyramidIndex.magic.count
+    /// The end for which room was made last.
+    private var checkedEnd = 0
     /// The path until the file is complete; nil for a complete one.
-    private var temporary: String?
+    private let temporary: Lock<String?>
 
     private init(_ file: Int32, _ cache: PyramidCache, _ index: PyramidIndex, name: String, temporary: String? = nil) {
-        (self.file, self.cache, self.name, self.temporary) = (file, cache, name, temporary)
-        self.index = Lock(index)
+        (self.file, self.cache, self.name) = (file, cache, name)
+        (self.index, self.temporary) = (Lock(index), Lock(temporary))
     }
 
     deinit {
         close(file)
-        if let temporary { unlink(temporary) }
+        if let path = temporary.withLock({ $0 }) { unlink(path) }
     }
 
     /// Opens the complete file of an image; nil if there is none that is sound.
@@ -60,10 +62,12 @@ final class PyramidFile: @unchecked Sendable {
     /// - Throws: ``WebImageError/Code/fileAccessFailed``.
     static func create(_ cache: PyramidCache, _ index: PyramidIndex) throws(WebImageError) -> PyramidFile {
         try cache.create()
-        cache.removeOldParts()
+        cache.removeAbandonedParts()
         let temporary = cache.path("\(PyramidCache.partPrefix)\(String(UInt64.random(in: .min ... .max), radix: 36))")
         let file = Glibc.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw error(temporary, errno) }
+        // Marks the file as being written.
+        _ = flock(file, LOCK_EX | LOCK_NB)
         let name = cache.name(index.identity + " \(index.tileSize)")
         let result = PyramidFile(file, cache, index, name: name, temporary: temporary)
         try result.write(Data(PyramidIndex.magic), at: 0)
@@ -84,6 +88,11 @@ final class PyramidFile: @unchecked Sendable {
         guard required <= most else {
             throw .limitExceeded("PyramidCache.maximumByteCount", allowed: most, required: required)
         }
+        // Looking at the directory takes longer than writing a small tile.
+        if required - checkedEnd > most / 64 {
+            cache.makeRoom(for: required, keeping: name)
+            checkedEnd = required
+        }
         try write(tile, at: end)
         let checksum = tile.withUnsafeBytes { Hashing.xxh3($0) }
         let entry = PyramidIndex.Entry(offset: end, byteCount: tile.count, checksum: checksum)
@@ -93,11 +102,11 @@ final class PyramidFile: @unchecked Sendable {
 
     /// Completes the file, which replaces an older one. If that fails, this reader still has its tiles.
     func finish() {
-        guard let path = temporary else { return }
+        guard let path = temporary.withLock({ $0 }) else { return }
         let bytes = index.withLock { $0 }.encoded(at: end)
         cache.makeRoom(for: end + bytes.count, keeping: name)
         do throws(WebImageError) { try write(bytes, at: end) } catch { return }
-        if rename(path, cache.path(name)) == 0 { temporary = nil }
+        if rename(path, cache.path(name)) == 0 { temporary.withLock { $0 = nil } }
     }
 
     private func write(_ data: Data, at offset: Int) throws(WebImageError) {
@@ -119,12 +128,25 @@ final class PyramidFile: @unchecked Sendable {
     /// - Throws: ``WebImageError/Code/badImageData`` for a damaged file, which is removed, so that it is made again.
     func tile(level: Int, column: Int, row: Int) throws(WebImageError) -> Data {
         let entry = index.withLock { $0[level, column: column, row: row] }
-        let data = try Self.read(file, entry.offset, entry.byteCount)
-        guard entry.byteCount > 0, data.withUnsafeBytes({ Hashing.xxh3($0) }) == entry.checksum else {
-            unlink(cache.path(name))
+        // A read fails if the file was truncated after it was opened.
+        guard entry.byteCount > 0, let data = try? Self.read(file, entry.offset, entry.byteCount),
+            data.withUnsafeBytes({ Hashing.xxh3($0) }) == entry.checksum
+        else {
+            remove()
             throw WebImageError(.badImageData, "the tiles in \(cache.directory) are damaged")
         }
         return data
+    }
+
+    /// Removes the file, unless it is still being written or another process has replaced it.
+    private func remove() {
+        guard temporary.withLock({ $0 }) == nil else { return }
+        let path = cache.path(name)
+        var (own, current) = (stat(), stat())
+        guard fstat(file, &own) == 0, lstat(path, &current) == 0, own.st_dev == current.st_dev,
+            own.st_ino == current.st_ino
+        else { return }
+        unlink(path)
     }
 
     private static func read(_ file: Int32, _ offset: Int, _ count: Int) throws(WebImageError) -> Data {

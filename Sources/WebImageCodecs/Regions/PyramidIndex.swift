@@ -23,11 +23,24 @@ package struct PyramidIndex: Sendable, Hashable {
     /// More tiles than an image of 4 gigapixels has.
     private static let maximumTileCount = 1 << 20
     private static let maximumIdentityByteCount = 4096
+    /// The smallest tile of readers, into which the last level fits, so that a file has all of their levels whatever its tiles are.
+    private static let leastTileSize = 64
+
+    /// Returns the side of tiles for a reader: its own, or the next one with which the file does not get more tiles than are read.
+    static func tileSize(_ wanted: Int, for size: RegionLevel) -> Int {
+        var side = wanted
+        while side < 2048, !isAllowed(size, side) { side *= 2 }
+        return side
+    }
+
+    private static func isAllowed(_ size: RegionLevel, _ tileSize: Int) -> Bool {
+        (size.width + tileSize - 1) / tileSize * ((size.height + tileSize - 1) / tileSize) <= maximumTileCount / 2
+    }
 
     init(identity: String, size: RegionLevel, tileSize: Int) {
         self.identity = identity
         self.tileSize = tileSize
-        levels = size.pyramid(tileSize: tileSize)
+        levels = size.pyramid(tileSize: Self.leastTileSize)
         var firsts: [Int] = []
         var count = 0
         for level in levels {
@@ -104,7 +117,7 @@ package struct PyramidIndex: Sendable, Hashable {
             let tileSize = reader.littleEndian32(12 + length).map({ Int($0) }),
             (64...2048).contains(tileSize), (1...ImageLimits.longestSide).contains(width),
             (1...ImageLimits.longestSide).contains(height),
-            (width + tileSize - 1) / tileSize * ((height + tileSize - 1) / tileSize) <= maximumTileCount / 2
+            isAllowed(RegionLevel(width: width, height: height), tileSize)
         else { return nil }
         let identity = String(decoding: bytes[4..<4 + length], as: UTF8.self)
         var index = PyramidIndex(

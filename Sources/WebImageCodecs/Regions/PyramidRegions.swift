@@ -27,9 +27,9 @@ final class PyramidRegions: RegionSource {
         rows: () throws(WebImageError) -> (any ScanlineSource)?
     ) throws(WebImageError) {
         (self.properties, self.options) = (properties, options)
-        tileSize = options.usedTileSize
         upright = levels
         size = RegionLevel(width: properties.width, height: properties.height)
+        tileSize = PyramidIndex.tileSize(options.usedTileSize, for: size)
         let isLossy = properties.format == .jpeg
         let index = PyramidIndex(identity: bytes.identity(), size: size, tileSize: tileSize)
         stopwatch = Lock(DecodeStopwatch(options.limits))
@@ -102,13 +102,14 @@ final class PyramidRegions: RegionSource {
         let coder: any ImageCoder = bytes.first == 0xFF ? JPEGCoder() : PNGCoder()
         let tile = try coder.decode(bytes, options: decoding).bitmap.converted(to: format)
         let (left, top) = (column * tileSize, row * tileSize)
-        let columns = max(left, area.left)..<min(left + tile.width, area.right)
-        let rows = max(top, area.top)..<min(top + tile.height, area.bottom)
         let (width, height) = (PyramidBuilder.side(level, size.width), PyramidBuilder.side(level, size.height))
-        let isWhole = tile.width == min(tileSize, width - left) && tile.height == min(tileSize, height - top)
-        guard isWhole, !columns.isEmpty, !rows.isEmpty else {
+        // Another program can have written the file.
+        guard tile.width == min(tileSize, width - left), tile.height == min(tileSize, height - top) else {
             throw WebImageError(.badImageData, "a tile has another size than the image")
         }
+        // Not empty, as the area touches the tile.
+        let columns = max(left, area.left)..<min(left + tile.width, area.right)
+        let rows = max(top, area.top)..<min(top + tile.height, area.bottom)
         let pixel = format.bytesPerPixel
         for y in rows {
             memcpy(

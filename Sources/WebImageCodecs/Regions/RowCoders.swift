@@ -11,7 +11,7 @@ extension JPEGCoder: RowCoder {
         let (width, height) = (header.frame.width, header.frame.height)
         let plan = DecodePlan(width: width, height: height, orientation: .up, isThumbnail: false)
         let (layout, profile) = Self.layout(header, plan, options)
-        return try JPEGScanlineSource(
+        let source = try JPEGScanlineSource(
             bytes,
             header,
             JPEGScanlineSource.Settings(
@@ -23,6 +23,9 @@ extension JPEGCoder: RowCoder {
                 deadline: DecodeDeadline(options.limits)
             )
         )
+        // The caller limits the time of the rows, between which it can pause.
+        source.removeDeadline()
+        return source
     }
 }
 

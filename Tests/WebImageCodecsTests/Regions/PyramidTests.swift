@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import ModelTestSupport
 import TestSupport
 import Testing
@@ -108,6 +109,97 @@ import Testing
         #expect(error?.code == .badImageData)
         let again = try await reader(data)
         #expect(try await again.read(Self.all(first.levels[0]), level: 0).bitmap.pixels == pixels)
+    }
+
+    @Test func `A file that was truncated after it was opened is removed`() async throws {
+        let data = try picture(200, 130, alpha: false)
+        let reader = try await reader(data)
+        _ = try await reader.read(Self.all(reader.levels[0]), level: 0)
+        let name = try #require(names().first)
+        #expect(truncate(cache.path(name), 20) == 0)
+        let error = await #expect(throws: WebImageError.self) {
+            try await reader.read(Self.all(reader.levels[0]), level: 0)
+        }
+        #expect(error?.code == .badImageData && names().isEmpty)
+    }
+
+    @Test func `Tiles of another size than the image are refused`() async throws {
+        let data = try picture(301, 203, alpha: false)
+        let size = RegionLevel(width: 301, height: 203)
+        try cache.create()
+        do {
+            let index = PyramidIndex(identity: RegionBytes(data).identity(), size: size, tileSize: 64)
+            let file = try PyramidFile.create(cache, index)
+            let tile = try picture(1, 1, alpha: false)
+            for (level, size) in index.levels.enumerated() {
+                for row in 0..<(size.height + 63) / 64 {
+                    for column in 0..<(size.width + 63) / 64 {
+                        try file.append(tile, level: level, column: column, row: row)
+                    }
+                }
+            }
+            file.finish()
+        }
+        let reader = try await reader(data)
+        for rect in [ImageRect(x: 100, y: 100, width: 9, height: 9), Self.all(size)] {
+            let error = await #expect(throws: WebImageError.self) { try await reader.read(rect, level: 0) }
+            #expect(error?.code == .badImageData)
+        }
+    }
+
+    /// Creates an empty file in the directory, with a time in seconds since 1970.
+    private func make(_ name: String, time: Int) throws -> Int32 {
+        let file = open(cache.path(name), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        try #require(file >= 0)
+        let moment = timespec(tv_sec: time, tv_nsec: 0)
+        // A file system without such times keeps another one.
+        _ = futimens(file, [moment, moment])
+        return file
+    }
+
+    @Test func `Files of writers that have ended are removed`() async throws {
+        try cache.create()
+        let now = time(nil)
+        close(try make("part-abandoned", time: now - 100))
+        close(try make("part-young", time: now))
+        let written = try make("part-written", time: now - 100)
+        #expect(flock(written, LOCK_EX | LOCK_NB) == 0)
+        let reader = try await reader(try picture(100, 80, alpha: false))
+        _ = try await reader.read(Self.all(reader.levels[0]), level: 0)
+        #expect(names().filter { $0.hasPrefix("part-") } == ["part-written", "part-young"])
+        close(written)
+        cache.removeAll()
+        #expect(names() == ["part-young"])
+    }
+
+    @Test func `Times far from now do not matter`() async throws {
+        try cache.create()
+        for (name, time) in [("a.pyramid", 13_000_000_000), ("b.pyramid", -2_000_000_000), ("part-c", 13_000_000_000)] {
+            close(try make(name, time: time))
+        }
+        let reader = try await reader(try picture(100, 80, alpha: false))
+        _ = try await reader.read(Self.all(reader.levels[0]), level: 0)
+        #expect(names().count == 4)
+    }
+
+    @Test func `Strips count as decoded bytes`() async throws {
+        var options = options()
+        options.limits.maximumDecodedByteCount = 100_000
+        let data = try picture(301, 203, alpha: false)
+        let error = await #expect(throws: WebImageError.self) {
+            try await ImageCodersManager().regionReader(for: data, options: options)
+        }
+        #expect(error?.code == .limitExceeded && error?.limit?.name == "maximumDecodedByteCount")
+        #expect(names().isEmpty)
+    }
+
+    @Test func `Tiles of huge images are larger than those of the reader`() {
+        for (side, wanted, used) in [(30_000, 64, 64), (65_535, 64, 128), (131_072, 64, 256), (131_072, 512, 512)] {
+            let size = RegionLevel(width: side, height: side)
+            #expect(PyramidIndex.tileSize(wanted, for: size) == used)
+        }
+        let size = RegionLevel(width: 300, height: 200)
+        #expect(PyramidIndex(identity: "", size: size, tileSize: 256).levels == size.pyramid(tileSize: 64))
     }
 
     @Test func `An image that needs more than the budget is refused`() async throws {
