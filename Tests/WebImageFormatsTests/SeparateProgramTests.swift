@@ -7,7 +7,7 @@ import WebImagePDF
 import WebImageVideo
 
 /// Formats that separate programs decode, in a program that does not find them.
-@Suite struct SeparateProgramTests {
+@Suite(.tags(.addressSanitizer)) struct SeparateProgramTests {
     struct Kind: Sendable, CustomTestStringConvertible {
         let program: String
         let coder: any ImageCoder

@@ -219,7 +219,11 @@ import Testing
         for (name, other) in others { #expect(other != base, "\(name)") }
         cache.storeDataToDisk(FakeCoder.data(), forKey: "k")
         #expect(query() != base, "generation")
-        #expect(labels(base) == Set(others.keys).union(["generation"]))
+        // From the key and the options.
+        let derived: Set = ["pageOfKey", "developmentOfKey"]
+        #expect(query("k-Page(3)") != query("k-Page(3)") { $0.page = 3 })
+        #expect(query("k-Development(full)") != query("k-Development(full)") { $0.rawDevelopment = .full })
+        #expect(labels(base) == Set(others.keys).union(["generation"]).union(derived))
         func read(_ query: LoadPlan.EntryImage) -> DiskReadWork { EntryImageWork(plan: Boxed(query)).read }
         #expect(read(query()).key != read(base).key)
         #expect(read(query()).key == DiskReadWork(cache: cache, cacheKey: "k").key, "what a load reads")

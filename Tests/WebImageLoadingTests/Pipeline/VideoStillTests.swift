@@ -75,6 +75,7 @@ import Testing
         // The still on disk serves the other loads.
         forgetMemory()
         #expect(try await load().cacheType == .disk && coder.stillCount == 2)
+        forgetMemory()
         await #expect(throws: WebImageError.self) { try await load(.fromCacheOnly) { $0.decodeToHDR = true } }
     }
 

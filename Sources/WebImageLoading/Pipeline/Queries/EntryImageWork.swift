@@ -144,10 +144,7 @@ struct EntryImageWork: Work {
         var key = CacheKeys.selection(plan.value.cacheKey, options.page, options.rawDevelopment)
         if let size = options.thumbnailPixelSize, size.isUsable {
             let (preserves, covers) = (options.preserveAspectRatio, options.thumbnailCovers)
-            // The entry of a thumbnail is not larger.
-            let isOwnKey =
-                !image.metadata.isThumbnail
-                && CacheKeys.mayBeThumbnail(key, size: size, preserveAspectRatio: preserves, covers: covers)
+            let isOwnKey = CacheKeys.mayBeThumbnail(key, size: size, preserveAspectRatio: preserves, covers: covers)
             if !isOwnKey { key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: preserves, covers: covers) }
         }
         guard isCurrent else { return }
