@@ -99,7 +99,7 @@ extension ImageCache {
     /// Also forgets the variants of an original: images of other sizes are not made from them any more.
     private func removeFromMemory(_ key: String) {
         memoryCache.removeImage(forKey: key)
-        variants.withLock { $0.removeAll(of: key) }
+        changeVariants { $0.removeAll(of: key) }
     }
 
     /// Removes an entry from disk. Synchronous.
@@ -116,7 +116,7 @@ extension ImageCache {
         changingBoth(nil) {
             if cacheType.includesMemory {
                 memoryCache.removeAll()
-                variants.withLock { $0.removeAll() }
+                changeVariants { $0.removeAll() }
             }
             if cacheType.includesDisk { clearDisk(completion: completion) }
         }

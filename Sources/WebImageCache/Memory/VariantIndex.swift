@@ -17,6 +17,10 @@ package struct ImageVariant: Sendable {
             options.preserveAspectRatio = defaults.preserveAspectRatio
             options.thumbnailCovers = defaults.thumbnailCovers
             options.scaleDownLimitBytes = defaults.scaleDownLimitBytes
+            // Limits only refuse images, and each load checks its own. Except that a color profile above its limit is ignored.
+            let maximumColorProfileByteCount = options.limits.maximumColorProfileByteCount
+            options.limits = defaults.limits
+            options.limits.maximumColorProfileByteCount = maximumColorProfileByteCount
             // Animations and damaged images have no variants, so these make no difference.
             options.decodeFirstFrameOnly = defaults.decodeFirstFrameOnly
             options.preloadsAllFrames = defaults.preloadsAllFrames
@@ -108,11 +112,25 @@ package struct VariantIndex {
     private var entries: [Entry?] = [nil]
     /// The kind of the latest variant: most images of a program are of one kind, which is stored once.
     private var latestKind: ImageVariant.Kind?
+    private var removed = Removed()
+
+    /// What was removed. Kinds retain coders, and a coder of the program may use the cache when it ends, so they must not be released while
+    /// a lock is held.
+    package struct Removed: Sendable {
+        fileprivate var variants: [[ImageVariant]] = []
+        fileprivate var kinds: [ImageVariant.Kind] = []
+    }
 
     package init(capacity: Int? = nil) { self.capacity = max(capacity ?? Self.capacity, 1) }
 
     /// The number of originals.
     package var count: Int { index.count }
+
+    /// Returns what was removed since the last call, to be released after the lock.
+    package mutating func takeRemoved() -> Removed {
+        defer { removed = Removed() }
+        return removed
+    }
 
     /// Returns the variants of an original, in ascending order of their sizes.
     package mutating func variants(of original: String) -> [ImageVariant] {
@@ -129,6 +147,7 @@ package struct VariantIndex {
         if Int(id) == entries.count { entries.append(nil) }
         slab.touch(id, frequency: 0, epoch: 0)
         var variants = entries[Int(id)]?.variants ?? []
+        if !variants.isEmpty { removed.variants.append(variants) }
         variants.removeAll { $0.key == variant.key || $0.sourceHash != variant.sourceHash }
         // Of two images of the same size, the one noted last is found first.
         let place = variants.firstIndex { $0.pixelCount >= variant.pixelCount } ?? variants.count
@@ -141,7 +160,8 @@ package struct VariantIndex {
 
     /// Removes a variant, which is in the memory cache no longer.
     package mutating func remove(_ key: String, of original: String) {
-        guard let id = index[original] else { return }
+        guard let id = index[original], let variants = entries[Int(id)]?.variants else { return }
+        removed.variants.append(variants)
         entries[Int(id)]?.variants.removeAll { $0.key == key }
         if entries[Int(id)]?.variants.isEmpty != false { remove(id) }
     }
@@ -152,23 +172,51 @@ package struct VariantIndex {
     }
 
     /// Removes everything and frees the memory.
-    mutating func removeAll() { self = VariantIndex(capacity: capacity) }
+    mutating func removeAll() {
+        var removed = removed
+        removed.variants += entries.compactMap { $0?.variants }
+        if let latestKind { removed.kinds.append(latestKind) }
+        self = VariantIndex(capacity: capacity)
+        self.removed = removed
+    }
 
     private mutating func remove(_ id: UInt32) {
         slab.remove(id)
-        if let entry = entries[Int(id)] { index[entry.key] = nil }
+        if let entry = entries[Int(id)] {
+            index[entry.key] = nil
+            removed.variants.append(entry.variants)
+        }
         entries[Int(id)] = nil
     }
 
     private mutating func sharingKind(_ variant: ImageVariant) -> ImageVariant {
         var variant = variant
-        if let latestKind, latestKind == variant.kind { variant.kind = latestKind }
+        if let latestKind {
+            if latestKind == variant.kind {
+                variant.kind = latestKind
+                return variant
+            }
+            removed.kinds.append(latestKind)
+        }
         latestKind = variant.kind
         return variant
     }
 }
 
 extension ImageCache {
+    /// The maximum number of bytes of an original's key. The key of a data URL is as long as the image, and the index is not bounded by the
+    /// memory limit of the cache.
+    static let longestIndexedKey = 2048
+
+    /// Changes the index of variants. What is removed from it is released after the lock.
+    func changeVariants(_ body: (inout VariantIndex) -> Void) {
+        let removed = variants.withLock { index in
+            body(&index)
+            return index.takeRemoved()
+        }
+        withExtendedLifetime(removed) {}
+    }
+
     /// Returns the variants of an original that may be in memory, in ascending order of their sizes.
     package func variants(of original: String) -> [ImageVariant] { variants.withLock { $0.variants(of: original) } }
 
@@ -184,14 +232,17 @@ extension ImageCache {
         guard let image, image.pixelWidth == variant.width, image.pixelHeight == variant.height,
             image.metadata.sourceHash == variant.sourceHash
         else {
-            variants.withLock { $0.remove(variant.key, of: original) }
+            changeVariants { $0.remove(variant.key, of: original) }
             return nil
         }
         return image
     }
 
-    /// Notes that an image has been stored in memory.
+    /// Notes that an image has been stored in memory. Images with very long keys are not noted.
     package func note(_ variant: ImageVariant, of original: String) {
-        variants.withLock { $0.add(variant, of: original) }
+        guard original.utf8.count <= Self.longestIndexedKey, variant.key.utf8.count <= 2 * Self.longestIndexedKey else {
+            return
+        }
+        changeVariants { $0.add(variant, of: original) }
     }
 }

@@ -21,8 +21,15 @@ extension LoadPlan {
         )
     }
 
-    /// The plan without revalidation.
-    var unjudged: LoadPlan { with { $0.revalidation = nil } }
+    /// The plan without revalidation, for a load about whose original nothing is known. Images of other sizes in memory may then be stale, so
+    /// none is scaled.
+    var unjudged: LoadPlan {
+        with {
+            $0.scalesVariants = false
+        } original: {
+            $0.revalidation = nil
+        }
+    }
 
     /// The plan after the permission to ask the loader was given.
     var permitted: LoadPlan { with { $0.permission = nil } }

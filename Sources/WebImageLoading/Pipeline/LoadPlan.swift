@@ -227,7 +227,7 @@ struct LoadPlan: Sendable {
         var queriesDisk: Bool
         var queriesOriginalMemory: Bool
         /// True if the result may be made by scaling an image of another size in memory.
-        let scalesVariants: Bool
+        var scalesVariants: Bool
         /// True if the callers already received the image from memory, before it is refreshed.
         var isShown = false
         /// True if an image from memory gets its encoded bytes from disk (``WebImageOptions/queryMemoryData``).

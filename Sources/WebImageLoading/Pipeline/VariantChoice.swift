@@ -37,14 +37,24 @@ struct VariantRequest: Sendable {
                 return .scale(found, variant, width: size.width, height: size.height)
             }
         }
-        let larger = variants.filter { variant in
-            size(of: variant).map { variant.width >= $0.width && variant.height >= $0.height } ?? false
+        // Without those of another shape: a view would show them distorted, and change its own shape twice.
+        let previews = variants.compactMap { variant in
+            size(of: variant).flatMap { hasShape(variant, $0) ? (variant: variant, size: $0) : nil }
         }
+        let larger = previews.filter { $0.variant.width >= $0.size.width && $0.variant.height >= $0.size.height }
         // If it has more pixels than needed, the smallest of them is uploaded to the screen the fastest.
-        for variant in larger + variants.reversed() where size(of: variant) != nil {
+        for (variant, _) in larger + previews.reversed() {
             if let found = find(variant) { return .preview(found, variant) }
         }
         return .none
+    }
+
+    /// Returns whether a variant has the shape of the result, but for the rounding of its sides to whole pixels.
+    private func hasShape(_ variant: ImageVariant, _ size: (width: Int, height: Int)) -> Bool {
+        // Filters that depend on the size, as crops, make other shapes of it.
+        guard isScalable else { return true }
+        let difference = abs(variant.width * size.height - variant.height * size.width)
+        return difference <= max(size.width, size.height, variant.width, variant.height)
     }
 
     /// Returns whether scaling a variant down makes an image as good as a decode at that size.

@@ -1,4 +1,5 @@
 import CacheTestSupport
+import FoundationEssentials
 import ModelTestSupport
 import TestSupport
 import Testing
@@ -105,6 +106,78 @@ import Testing
             remove()
             #expect(cache.variants(of: "o").isEmpty)
         }
+    }
+
+    @Test func `Images with the keys of large data URLs are not noted`() {
+        let cache = FakeDisk().cache(coder: nil)
+        let long = String(repeating: "a", count: 10_000)
+        cache.note(variant(30), of: "data:" + long)
+        cache.note(variant(30, key: long), of: "o")
+        #expect(cache.variants(of: "data:" + long).isEmpty && cache.variants(of: "o").isEmpty)
+        let short = "https://host.test/" + String(repeating: "a", count: 2000)
+        cache.note(variant(30, key: short + "-Thumbnail"), of: short)
+        #expect(cache.variants(of: short).count == 1)
+    }
+
+    /// A coder of a program that uses the cache when it ends.
+    private final class CacheUser: ImageCoder {
+        private let coder = PlainCoder()
+        private let ended: @Sendable () -> Void
+
+        init(_ ended: @escaping @Sendable () -> Void) { self.ended = ended }
+
+        deinit { ended() }
+
+        func canDecode(_ data: Data) -> Bool { true }
+        func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
+            try coder.properties(of: data, limits: limits)
+        }
+        func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
+            try coder.decode(data, options: options)
+        }
+        func canEncode(to format: ImageFormat) -> Bool { false }
+        func encode(
+            _ image: Image,
+            to format: ImageFormat,
+            options: ImageEncodeOptions
+        ) throws(WebImageError) -> Data { Data() }
+    }
+
+    @Test func `Coders that use the cache when they end are released without a lock`() throws {
+        let cache = FakeDisk().cache(coder: nil)
+        let ends = Lock(0)
+        func note(_ side: Int, of original: String = "o", hash: UInt64 = 1) -> ImageVariant {
+            let coder = CacheUser { [weak cache] in
+                // To wait for the lock here would be for ever.
+                cache?.variants.withLockIfFree { _ in ends.withLock { $0 += 1 } }
+            }
+            let variant = ImageVariant(
+                key: "k\(side)",
+                size: (side, side),
+                sourceSize: (1000, 1000),
+                sourceHash: hash,
+                kind: ImageVariant.Kind(ImageDecodeOptions(), coder: coder, transformerKey: "")
+            )
+            cache.note(variant, of: original)
+            return ImageVariant(
+                key: variant.key,
+                size: (side, side),
+                sourceSize: (1000, 1000),
+                sourceHash: hash,
+                kind: Self.kind
+            )
+        }
+        // The latest kind is kept, too.
+        let first = note(30)
+        _ = note(40)
+        #expect(cache.image(of: first, of: "o") == nil && ends.withLock { $0 } == 1)
+        _ = note(40)
+        #expect(ends.withLock { $0 } == 2)
+        _ = note(50, hash: 2)
+        #expect(ends.withLock { $0 } == 3)
+        cache.removeImageFromMemory(forKey: "o")
+        cache.clear(.memory, completion: nil)
+        #expect(ends.withLock { $0 } == 4)
     }
 
     @Test func `Looking at a large image for a small one does not keep it in memory`() throws {

@@ -172,6 +172,21 @@ import Testing
         #expect(result.metadata.sourceHash == newer.metadata.sourceHash && result.metadata.sourceWidth != 480)
     }
 
+    @Test(arguments: [CachePolicy.revalidate, .http])
+    func `An image that has to be revalidated is not scaled from another if nothing is known about the original`(
+        _ policy: CachePolicy
+    ) async throws {
+        let change: (inout WebImageContext) -> Void = {
+            $0.cachePolicy = policy
+            ($0.storeCacheType, $0.originalStoreCacheType) = (.memory, ImageCacheType.none)
+        }
+        _ = try await load(context(400, .memory, change))
+        #expect(cache.memoryImage(forKey: key(400)) != nil)
+        let requests = requestCount
+        let result = try await load(context(200, .memory, change))
+        #expect(result.cacheType == .none && result.image.pixelWidth == 200 && requestCount == requests + 1)
+    }
+
     // MARK: Previews
 
     @Test func `A smaller image in memory is delivered first, as a preview`() async throws {
