@@ -47,8 +47,7 @@ public final class IsolatedImageCoder: AnimatedImageCoder, AnimatedImageEncoder 
     ///   ``WebImageError/Code/decoderUnavailable``.
     public func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
         guard isolates(data) else { return try base.properties(of: data, limits: limits) }
-        guard case .properties(let properties) = try ask(.properties(limits), data).0 else { throw Self.otherAnswer }
-        return properties
+        return try checked(try ask(.properties(limits), data).0, of: data, limits)
     }
 
     /// Returns a worker's memory estimate for the decode: the working memory is the worker's, the pixels also count in this
@@ -177,6 +176,20 @@ extension IsolatedImageCoder {
         return answer
     }
 
+    /// Returns the properties in an answer.
+    private func checked(
+        _ answer: IsolationAnswer,
+        of beginning: Data,
+        _ limits: ImageLimits
+    ) throws(WebImageError) -> ImageProperties {
+        guard case .properties(let properties) = answer else { throw Self.otherAnswer }
+        // The size of a raw file's sensor is not limited, but a compromised worker may call anything a raw file.
+        if properties.format == .raw, ImageFormat(detecting: beginning) != .raw {
+            try limits.check(width: properties.width, height: properties.height)
+        }
+        return properties
+    }
+
     /// Decoders check the time limit themselves. Those of SVG, PDF and videos do not, so their workers are killed.
     private func seconds(for data: Data, _ limits: ImageLimits) -> Double {
         let seconds = isolation.maximumDecodeDuration
@@ -221,8 +234,7 @@ extension IsolatedImageCoder: ByteSourceCoder {
         limits: ImageLimits
     ) throws(WebImageError) -> ImageProperties {
         guard isolates(source.beginning) else { return try sourceBase(source).properties(of: source, limits: limits) }
-        guard case .properties(let properties) = try ask(.properties(limits), source).0 else { throw Self.otherAnswer }
-        return properties
+        return try checked(try ask(.properties(limits), source).0, of: source.beginning, limits)
     }
 
     package func memoryNeed(

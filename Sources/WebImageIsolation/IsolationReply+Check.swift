@@ -9,7 +9,8 @@ extension IsolationReply {
         case (.failure, _): break
         case (.need, .need): break
         case (.properties(let properties), .properties):
-            // The header of a raw file is that of the sensor, whose size is not limited if the preview is decoded.
+            // The header of a raw file is that of the sensor, whose size is not limited if the preview is decoded. Whether it is one is
+            // checked by ``IsolatedImageCoder``, which knows the data.
             if properties.format != .raw { try limits.hold(width: properties.width, height: properties.height) }
             try limits.hold(frameCount: properties.frameCount)
             guard properties.frameDurations.count <= properties.frameCount else {
