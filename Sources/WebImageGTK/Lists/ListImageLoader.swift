@@ -50,7 +50,12 @@ public final class ListImageLoader {
     /// - Parameter url: returns the image URL of an item.
     public init(url: @escaping URLProvider) { self.url = url }
 
-    isolated deinit { for cell in cells.values { cell.end() } }
+    isolated deinit {
+        for cell in cells.values {
+            cell.end()
+            drop(cell)
+        }
+    }
 
     // MARK: Factory signals
 
@@ -128,7 +133,10 @@ public final class ListImageLoader {
         if let known, let shown = known.view, view == nil || view == shown { return known }
         let child = gtk_list_item_get_child(item.opaque).map { UnsafeMutableRawPointer($0) }
         guard let view = view ?? child else { return nil }
-        known?.end()
+        if let known {
+            known.end()
+            drop(known)
+        }
         let cell = ListCell(
             item,
             view: view,
@@ -310,7 +318,9 @@ public final class ListImageLoader {
             count: max(prefetchCount, 0),
             end: model.count
         )
-        let urls = next.compactMap { position in model.withItem(at: position) { url(position, $0) } }
+        var urls = next.compactMap { position in model.withItem(at: position) { url(position, $0) } }
+        // Bound cells that wait are nearer: until they load, no prefetch starts.
+        if deferral.isWaiting { urls = urls.filter(prefetch.contains) }
         prefetch.want(urls, start: { loadAhead($0) })
     }
 }

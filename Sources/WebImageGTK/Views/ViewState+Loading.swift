@@ -51,6 +51,8 @@ extension ViewState {
         // The former content is kept until memory was queried: the cache's weak level may hold the image only because it is shown.
         let former = (existingPaintable?.content, slots[slot])
         let load = makeLoad(request, slot, setter)
+        // The tiles are those of the former image.
+        if load.showsInPaintable, !request.options.contains(.avoidAutoSetImage) { tiledImage?.close() }
         change(slot) {
             $0.loadState = ViewLoadState(
                 url: load.request.url,

@@ -132,6 +132,7 @@ final class ViewState {
     /// Clears the view and forgets how its content was loaded.
     func clearContent() {
         shown = nil
+        tiledImage?.close()
         existingPaintable?.show(nil)
     }
 

@@ -10,8 +10,8 @@ extension GObjectPointer {
     /// screen, near the pointer first, on the library's threads. Until a tile is there, the image is drawn with the pixels that are. Memory
     /// depends on the size of the screen, not on that of the image.
     ///
-    /// Animated and transformed images, and images that are decoded by a custom coder or in another process, have no tiles: they are decoded
-    /// for the zoomed size as a whole.
+    /// Animated and transformed images, images that are decoded by a custom coder or in another process, and those of a manager with a
+    /// ``WebImageManager/optionsProcessor`` have no tiles: they are decoded for the zoomed size as a whole.
     ///
     /// The limit of the number of pixels (``ImageLimits/maximumPixelCount``) does not apply to the image, but to what is decoded at a time, unless
     /// the context has ``WebImageContext/decodeOptions``, all formats are isolated, or the manager has a policy for untrusted sources.
@@ -48,14 +48,13 @@ extension GObjectPointer {
         }
         state.makeZoom().reset()
         let tiled = state.makeTiledImage()
-        tiled.close()
         return setImage(
             with: url,
             placeholder: placeholder,
             options: options,
             context: TileSource.context(for: context),
             completed: { [weak tiled] result in
-                if case .success(let loaded) = result, let url { tiled?.open(loaded, url, context) }
+                if case .success(let loaded) = result, let url { tiled?.open(loaded, url, options, context) }
                 completed?(result)
             }
         )

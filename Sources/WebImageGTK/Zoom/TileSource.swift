@@ -21,6 +21,8 @@ struct TileSource: Sendable {
         else { return false }
         // Only the manager's loads decode in other processes, and with the program's coders.
         guard manager.policy.isTrusted, context?.imageCoder == nil else { return false }
+        // A processor may select another page or loader.
+        guard manager.optionsProcessor == nil else { return false }
         guard let isolation = (context?.decoding ?? manager.decoding).isolation else { return true }
         return isolation.formats?.contains(image.metadata.format) == false
     }
@@ -41,12 +43,18 @@ struct TileSource: Sendable {
     }
 
     /// Opens the source of an image: a file, or the bytes in the cache, or else from the loader.
+    ///
+    /// - Parameters:
+    ///   - hash: the XXH3 of the bytes that the image was made of; nil if unknown.
+    ///   - options: the options of the image's load.
     static func open(
         _ url: URL,
+        madeOf hash: UInt64?,
         _ manager: WebImageManager,
+        _ options: WebImageOptions,
         _ context: WebImageContext?
     ) async -> TileSource? {
-        guard let reader = try? await reader(url, manager, context) else { return nil }
+        guard let reader = try? await reader(url, hash, manager, options, context) else { return nil }
         let levels = reader.levels.map { (width: $0.width, height: $0.height) }
         guard let grid = TileGrid(levels: levels, side: reader.tileSize) else { return nil }
         return TileSource(grid: grid) { rect, level in try await reader.read(rect, level: level) }
@@ -54,13 +62,26 @@ struct TileSource: Sendable {
 
     private static func reader(
         _ url: URL,
+        _ hash: UInt64?,
         _ manager: WebImageManager,
+        _ options: WebImageOptions,
         _ context: WebImageContext?
     ) async throws -> any RegionReader {
-        if url.isFileURL, context?.imageLoader == nil {
+        // Other loaders may have other bytes than the file.
+        let loader = context?.imageLoader ?? manager.imageLoader
+        if url.isFileURL, loader is ImageLoadersManager || loader is FileImageLoader {
             return try await ImageCodersManager.shared.regionReader(forFileAt: url.path)
         }
-        let data = try await manager.data(with: url, context: context)
+        var context = context
+        // It observes the load of the image.
+        context?.observer = nil
+        let data = try await manager.data(
+            with: url,
+            options: options.subtracting([.refreshCached, .fromLoaderOnly, .retryFailed]),
+            context: context
+        )
+        // Tiles of newer bytes would be drawn over the former image.
+        if let hash, hash != data.contentHash { throw WebImageError(.badImageData, "the image has changed", url: url) }
         return try await ImageCodersManager.shared.regionReader(for: data)
     }
 }

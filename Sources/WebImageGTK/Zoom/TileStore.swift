@@ -19,7 +19,7 @@ final class TileStore {
     var budget = 128 << 20
     /// Called when tiles have arrived that the next frame can draw.
     var arrivalHandler: (() -> Void)?
-    /// Called when a tile cannot be read and none has been.
+    /// Called when a tile cannot be read and none has ever been.
     var failureHandler: (() -> Void)?
     private(set) var tiles: [TileIndex: Stored] = [:]
     /// Loaded tiles that no frame has taken yet.
@@ -27,6 +27,8 @@ final class TileStore {
     private(set) var reads: [TileIndex: Task<Void, Never>] = [:]
     /// Tiles that cannot be read. What is below them stays visible.
     private var failed: Set<TileIndex> = []
+    /// True once a tile has been read.
+    private var hasRead = false
     private var wanted: [TileIndex] = []
     private var frame = 0
 
@@ -62,6 +64,8 @@ final class TileStore {
 
     /// Loads missing tiles in this order, stops reading others, and releases tiles that do not fit into the budget.
     func load(_ wanted: [TileIndex]) {
+        // A read may fail for want of memory or time, so it is tried again when the zoom has changed.
+        if wanted.first?.layer != self.wanted.first?.layer { failed = [] }
         self.wanted = wanted
         let needed = Set(wanted)
         for (tile, task) in reads where !needed.contains(tile) {
@@ -79,6 +83,7 @@ final class TileStore {
     func clear() {
         load([])
         tiles = [:]
+        failed = []
     }
 
     private func startReads() {
@@ -108,11 +113,12 @@ final class TileStore {
         guard reads[tile]?.isCancelled == false else { return }
         reads[tile] = nil
         if let image {
+            hasRead = true
             arrived.append((tile, image))
             arrivalHandler?()
         } else {
             failed.insert(tile)
-            if tiles.isEmpty, arrived.isEmpty {
+            if !hasRead {
                 failureHandler?()
                 return
             }

@@ -10,6 +10,8 @@ final class TiledImage: ViewFeature {
     /// The number of the load whose image is in tiles; nil for none.
     private var loadNumber: Int?
     private var content: TiledContent?
+    /// Returns the source of the tiles. Called when the image is zoomed, and not before: the image may have to be downloaded again.
+    private var opener: (@Sendable () async -> TileSource?)?
     private var opening: Task<Void, Never>?
     private var scrolling: [Signal] = []
     /// The scrolled window whose adjustments are observed.
@@ -36,36 +38,50 @@ final class TiledImage: ViewFeature {
 
     /// Returns whether an image gets more pixels from tiles, rather than from a load for a bigger size.
     func provides(_ shown: ShownLoad?) -> Bool {
-        shown != nil && shown?.load.number == loadNumber && (content != nil || opening != nil)
+        shown != nil && shown?.load.number == loadNumber
+            && (content != nil || opening != nil || opener != nil)
     }
 
     /// Releases the tiles.
     func close() {
         opening?.cancel()
-        (opening, content, loadNumber) = (nil, nil, nil)
+        (opener, opening, content, loadNumber) = (nil, nil, nil, nil)
     }
 
-    /// Opens the source of the image that the view shows, if it is to be drawn in tiles.
-    func open(_ loaded: WebImageResult, _ url: URL, _ context: WebImageContext?) {
+    /// Draws the image that the view shows in tiles once it is zoomed, if it is to be drawn in tiles.
+    func open(_ loaded: WebImageResult, _ url: URL, _ options: WebImageOptions, _ context: WebImageContext?) {
         let manager = context?.customManager ?? .shared
         guard TileSource.suits(loaded.image, manager, context) else { return close() }
-        open(loaded.image) { await TileSource.open(url, manager, context) }
+        let hash = loaded.image.metadata.knownSourceHash
+        open(loaded.image) { await TileSource.open(url, madeOf: hash, manager, options, context) }
     }
 
-    /// Opens the source of the image that the view shows.
+    /// Draws the image that the view shows in tiles once it is zoomed.
     ///
     /// - Parameter source: returns the source; nil if the image cannot be read in parts.
     func open(_ image: Image, _ source: @escaping @Sendable () async -> TileSource?) {
         close()
         guard let shown = state?.shown, shown.image === image else { return }
         loadNumber = shown.load.number
-        opening = Task { [weak self] in
+        opener = source
+    }
+
+    private func beginOpening() {
+        guard let image = state?.shown?.image, let number = loadNumber, let source = opener.take() else { return }
+        let size = image.uprightSourceSize
+        let deliver: @Sendable (TileSource?) -> Void = { [weak self] source in
+            MainMailbox.shared.post { self?.take(source, of: size, number) }
+        }
+        // Not on the main actor, whose executor may not run.
+        opening = Task.detached(priority: .userInitiated) {
             let opened = await source()
-            if !Task.isCancelled { self?.take(opened, of: image.uprightSourceSize) }
+            if !Task.isCancelled { deliver(opened) }
         }
     }
 
-    private func take(_ source: TileSource?, of size: ImageSize) {
+    private func take(_ source: TileSource?, of size: ImageSize, _ number: Int) {
+        // Closed in between.
+        guard number == loadNumber, opening?.isCancelled == false else { return }
         opening = nil
         // A file may have changed since.
         if let source, source.grid.size == size {
@@ -73,11 +89,17 @@ final class TiledImage: ViewFeature {
             store.arrivalHandler = { [weak self] in self?.state?.existingPaintable?.invalidate() }
             store.failureHandler = { [weak self] in
                 self?.close()
-                self?.state?.existingPaintable?.invalidate()
+                self?.tilesChanged()
             }
             content = TiledContent(store)
         }
-        // Without tiles, the image is loaded again for a bigger size when it is drawn.
+        tilesChanged()
+    }
+
+    /// Draws the image with the tiles that there are now. Without tiles, it is loaded again for a bigger size when it is drawn, and its zoom
+    /// has a smaller limit.
+    private func tilesChanged() {
+        if content == nil { state?.zoom?.limitsChanged() }
         state?.existingPaintable?.invalidate()
     }
 
@@ -85,7 +107,7 @@ final class TiledImage: ViewFeature {
 
     /// Draws the image in tiles, and returns false if it has enough pixels without them.
     private func draw(into snapshot: OpaquePointer, _ width: Double, _ height: Double) -> Bool {
-        guard let state, let content, let shown = state.shown, provides(shown), state.paintable.showsStillContent else {
+        guard let state, let shown = state.shown, provides(shown), state.paintable.showsStillContent else {
             return false
         }
         let scale = ViewGeometry.deviceScale(of: state.view)
@@ -94,7 +116,12 @@ final class TiledImage: ViewFeature {
         guard drawn.width > Double(shown.image.pixelWidth) + 1 || drawn.height > Double(shown.image.pixelHeight) + 1,
             let place = ViewGeometry.visiblePlace(of: state, width, height, scale: scale)
         else {
-            content.store.load([])
+            content?.store.load([])
+            return false
+        }
+        guard let content else {
+            // Not while GTK draws.
+            if opener != nil { MainMailbox.shared.post { [weak self] in self?.beginOpening() } }
             return false
         }
         var viewport = TileViewport(drawn: drawn, visible: place.visible.scaled(by: scale))

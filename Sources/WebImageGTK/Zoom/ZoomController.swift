@@ -45,16 +45,24 @@ final class ZoomController: ViewFeature {
     // MARK: Scrolled window
 
     private func attach() {
-        guard let picture, picture.isA(gtk_picture_get_type()), let parent = gtk_widget_get_parent(picture.widget),
-            UnsafeMutableRawPointer(parent).isA(gtk_viewport_get_type()), let outer = gtk_widget_get_parent(parent),
-            case let found = UnsafeMutableRawPointer(outer), found.isA(gtk_scrolled_window_get_type()),
-            found != scroller
-        else { return }
+        guard let picture, picture.isA(gtk_picture_get_type()) else { return }
+        let found = Self.scroller(of: picture)
+        guard found != scroller else { return }
         detach()
+        guard let found else { return }
         scrolledWindow = WeakObject(found)
         gestures = ZoomGestures(self, on: found)
         signals = ["notify::scale-factor", "map"].map { Signal($0, of: found) { [weak self] in self?.update() } }
         update()
+    }
+
+    /// Returns the scrolled window that a picture is the child of; nil if it has another parent.
+    private static func scroller(of picture: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+        guard let parent = gtk_widget_get_parent(picture.widget),
+            UnsafeMutableRawPointer(parent).isA(gtk_viewport_get_type()), let outer = gtk_widget_get_parent(parent),
+            case let found = UnsafeMutableRawPointer(outer), found.isA(gtk_scrolled_window_get_type())
+        else { return nil }
+        return found
     }
 
     private func detach() {
@@ -73,6 +81,12 @@ final class ZoomController: ViewFeature {
         guard geometry.image != size else { return }
         geometry.image = size
         update()
+    }
+
+    /// Keeps the zoom within its limits, which depend on whether the image has tiles.
+    func limitsChanged() {
+        guard let zoom = geometry.zoom else { return }
+        setZoom(zoom)
     }
 
     /// Fits the next image, whose size is not known yet.
