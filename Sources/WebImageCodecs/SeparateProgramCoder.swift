@@ -4,7 +4,7 @@ package import FoundationEssentials
 /// program. The libraries of such a format have a licence that not every program can accept.
 package protocol SeparateProgramCoder: ImageCoder {
     static var formats: Set<ImageFormat> { get }
-    /// What it decodes, as the subject of a sentence: "videos are".
+    /// The decoded kind of file, as the subject of a sentence: "videos are".
     static var subject: String { get }
     /// The name of the program.
     static var program: String { get }

@@ -114,7 +114,7 @@ package struct VariantIndex {
     private var latestKind: ImageVariant.Kind?
     private var removed = Removed()
 
-    /// What was removed. Kinds retain coders, and a coder of the program may use the cache when it ends, so they must not be released while
+    /// The removed variants and kinds. Kinds retain coders, and a coder of the program may use the cache when it ends, so they must not be released while
     /// a lock is held.
     package struct Removed: Sendable {
         fileprivate var variants: [[ImageVariant]] = []

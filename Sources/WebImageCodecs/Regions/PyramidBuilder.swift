@@ -6,7 +6,7 @@ final class PyramidBuilder: @unchecked Sendable {
 
     /// The rows; nil after the last one, as they can hold the coefficients of the whole image.
     private var source: (any ScanlineSource)?
-    /// What the source reads.
+    /// The file or data that the source reads.
     private var bytes: RegionBytes?
     private let levels: [RegionLevel]
     private let tileSize: Int

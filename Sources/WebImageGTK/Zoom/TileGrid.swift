@@ -87,7 +87,7 @@ struct TileGrid: Equatable, Sendable {
         return ImageRect(x: x, y: y, width: min(side, layer.width - x), height: min(side, layer.height - y))
     }
 
-    /// The pixels to read for a tile: those of its own, and the overlap within the image.
+    /// The pixels to read for a tile: those inside its edges, and the overlap within the image.
     func readPixels(of tile: TileIndex) -> ImageRect {
         let (own, layer) = (pixels(of: tile), layers[tile.layer])
         let overlap = Double(layer.overlap)

@@ -76,7 +76,7 @@ final class TiledContent {
         gtk_snapshot_pop(snapshot)
     }
 
-    /// Where the texture of a tile is drawn, so that its own pixels are between its edges.
+    /// Returns the rectangle in which the texture of a tile is drawn, so that its own pixels are between its edges.
     private func textureRect(of tile: TileIndex, _ edges: TileEdges) -> ImageRect {
         let (own, read) = (grid.pixels(of: tile), grid.readPixels(of: tile))
         let place = edges.snapped(grid.rect(of: tile))
@@ -90,7 +90,7 @@ final class TiledContent {
     }
 }
 
-/// Where an image is on the screen. Maps its rectangles to the points where they are drawn.
+/// The place of an image on the screen. Maps its rectangles to the points where they are drawn.
 struct TileEdges {
     /// The size of the image in pixels.
     let image: ImageSize

@@ -179,7 +179,7 @@ extension ViewState {
 }
 
 extension ViewGeometry {
-    /// Where the visible part of an image is, in points relative to the image's top left corner.
+    /// The place of the visible part of an image, in points relative to the image's top left corner.
     struct VisiblePlace {
         let visible: ImageRect
         /// See ``TileEdges/phase``.

@@ -28,7 +28,7 @@ struct ZoomGestures {
         }
     }
 
-    /// What signals hold: the controller may end before the scrolled window.
+    /// The object that signals retain: the controller may end before the scrolled window.
     private final class Owner: Sendable {
         @MainActor weak var zoom: ZoomController?
         @MainActor init(_ zoom: ZoomController) { self.zoom = zoom }

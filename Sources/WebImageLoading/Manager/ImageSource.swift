@@ -23,7 +23,7 @@ public struct ImageSource: Sendable, Hashable {
 
     /// The candidates in ascending order of their sizes.
     public let candidates: [Candidate]
-    /// Whether to load the next smaller candidate than the best one, to save data. If nil, the default, views do so while the network is
+    /// True to load the next smaller candidate than the best one, to save data. If nil, the default, views do so while the network is
     /// metered, and other loads do not.
     public var lowData: Bool?
 

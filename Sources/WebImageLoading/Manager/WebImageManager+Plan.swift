@@ -227,7 +227,7 @@ extension WebImageManager {
         load.context?.cacheSerializer ?? load.parts?.values.cacheSerializer
     }
 
-    /// Whether a load uses images of other sizes.
+    /// Returns whether a load uses images of other sizes.
     func sizeReuse(for load: ResolvedLoad) -> SizeReuse { load.context?.sizeReuse ?? sizeReuse }
 
     /// The policy that decides how long a cached image stays usable for a load.

@@ -256,7 +256,7 @@ extension WebImageManager {
         set { change { $0.desktopThumbnails = newValue } }
     }
 
-    /// Whether images of other sizes are used if the exact result is not cached, for loads whose context has no
+    /// The use of images of other sizes if the exact result is not cached, for loads whose context has no
     /// ``WebImageContext/sizeReuse``. ``SizeReuse/none`` by default; views use ``SizeReuse/memory``.
     public var sizeReuse: SizeReuse {
         get { settings.withLock { $0.sizeReuse } }

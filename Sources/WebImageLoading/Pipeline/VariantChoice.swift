@@ -1,4 +1,4 @@
-/// How a load whose exact result is not cached uses the images of other sizes.
+/// The use that a load whose exact result is not cached makes of images of other sizes.
 enum VariantChoice<Found> {
     /// The image is scaled down to the size in pixels, or has it already.
     case scale(Found, ImageVariant, width: Int, height: Int)
