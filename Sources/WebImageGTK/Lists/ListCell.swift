@@ -12,8 +12,6 @@ final class ListCell {
     private(set) var url: URL?
     /// The load, while it is in progress.
     private(set) var operation: WebImageLoadOperation?
-    /// The load that has not begun yet, because other images come first; nil if there is none.
-    var deferred: (url: URL, position: Int)?
     var isBound = false { didSet { if isBound { hasContent = true } } }
     /// True if the view may show something of the previous item.
     var hasContent = false
@@ -78,7 +76,6 @@ final class ListCell {
     /// Records that the cell is not bound any more.
     func reset() {
         isBound = false
-        deferred = nil
         url = nil
         operation = nil
     }

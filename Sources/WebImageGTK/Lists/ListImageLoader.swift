@@ -6,9 +6,8 @@ public import WebImage
 /// stale image in a recycled cell.
 ///
 /// These lists bind several times as many cells as are visible. A cell off the screen loads at low priority, and at high priority as soon
-/// as it is on the screen. When many cells are bound at once, as for the first frame, those off the screen begin to load once the visible
-/// images are complete, or after a quarter of a second. An image in memory is shown before ``bind(_:view:)`` returns. Unbinding a cell
-/// cancels its load, unless the list binds the same image again at once or prefetches it.
+/// as it is on the screen. An image in memory is shown before ``bind(_:view:)`` returns. Unbinding a cell cancels its load, unless the list
+/// binds the same image again at once or prefetches it.
 ///
 /// Connect the loader to a `GtkSignalListItemFactory` with ``connect(to:makeCell:)`` or ``makeFactory(cellWidth:cellHeight:)``, or call
 /// ``bind(_:view:)``, ``unbind(_:)`` and ``teardown(_:)`` from the handlers of your own factory. One loader serves one list (or one
@@ -39,8 +38,6 @@ public final class ListImageLoader {
     private var cells: [UnsafeMutableRawPointer: ListCell] = [:]
     private let prefetch = ListPrefetch()
     private var scroll = ListScroll()
-    /// For tests, which change its limit.
-    var deferral = ListDeferral()
     private var isUpdateScheduled = false
     /// The decode size of cells in pixels. Columns that share a width differ by a pixel; their images must not.
     private var pixelSize: ImageSize?
@@ -50,12 +47,7 @@ public final class ListImageLoader {
     /// - Parameter url: returns the image URL of an item.
     public init(url: @escaping URLProvider) { self.url = url }
 
-    isolated deinit {
-        for cell in cells.values {
-            cell.end()
-            drop(cell)
-        }
-    }
+    isolated deinit { for cell in cells.values { cell.end() } }
 
     // MARK: Factory signals
 
@@ -70,22 +62,14 @@ public final class ListImageLoader {
         let item = listItem.gobjectPointer
         precondition(item.isA(gtk_list_item_get_type()), "not a GtkListItem")
         guard let cell = cell(of: item, view: view?.gobjectPointer), let view = cell.view else { return }
-        if cell.isBound {
-            park(cell)
-            drop(cell)
-        }
+        if cell.isBound { park(cell) }
         cell.isBound = true
         let position = cell.position
         let url = position.flatMap { position in
             gtk_list_item_get_item(item.opaque).flatMap { self.url(position, $0) }
         }
-        let state = ViewState.of(view)
-        state.preferredPixelSize = preferredPixelSize(of: view, state)
-        if let url, defers(url, cell, state) {
-            postpone(url, position ?? 0, in: cell, state)
-        } else {
-            load(url, position ?? 0, in: cell, view)
-        }
+        load(url, position ?? 0, in: cell, view)
+        if let url { prefetch.remove(url) }
         scheduleUpdate()
     }
 
@@ -98,9 +82,7 @@ public final class ListImageLoader {
         // Before cancelling: the prefetch joins the load, which then continues.
         park(cell)
         cell.view?.cancelCurrentImageLoad(in: .of(context))
-        let deferred = cell.deferred
         cell.reset()
-        if let deferred { cancel(deferred) }
         scheduleUpdate()
     }
 
@@ -133,10 +115,7 @@ public final class ListImageLoader {
         if let known, let shown = known.view, view == nil || view == shown { return known }
         let child = gtk_list_item_get_child(item.opaque).map { UnsafeMutableRawPointer($0) }
         guard let view = view ?? child else { return nil }
-        if let known {
-            known.end()
-            drop(known)
-        }
+        known?.end()
         let cell = ListCell(
             item,
             view: view,
@@ -152,7 +131,6 @@ public final class ListImageLoader {
         guard let cell = cells.removeValue(forKey: item) else { return }
         cell.itemHasGone()
         cell.end()
-        drop(cell)
         scheduleUpdate()
     }
 
@@ -160,16 +138,13 @@ public final class ListImageLoader {
 
     private func load(_ url: URL?, _ position: Int, in cell: ListCell, _ view: UnsafeMutableRawPointer) {
         let state = ViewState.of(view)
+        state.preferredPixelSize = preferredPixelSize(of: view, state)
         // The cell showed another item before, so its image must not serve as the placeholder.
         if options.contains(.delayPlaceholder), state.shown?.load.request.url != url { state.clearContent() }
         var options = options
         options.setPriority(cell.priority)
-        let completed = completed
-        let ended: @MainActor (Result<WebImageResult, WebImageError>) -> Void = { [weak self] result in
-            completed?(position, result)
-            guard let self, deferral.isWaiting else { return }
-            scheduleUpdate()
-        }
+        var ended: (@MainActor (Result<WebImageResult, WebImageError>) -> Void)?
+        if let completed { ended = { completed(position, $0) } }
         let operation: WebImageLoadOperation? = view.setImage(
             with: url,
             placeholder: placeholder?(position) ?? nil,
@@ -178,8 +153,6 @@ public final class ListImageLoader {
             completed: ended
         )
         cell.begin(url, operation)
-        // The cell's load has joined that of the prefetch.
-        if let url { prefetch.remove(url) }
     }
 
     /// Returns the decode size of the cell's image: the same for all cells whose sizes differ by at most a pixel.
@@ -224,67 +197,6 @@ public final class ListImageLoader {
         prefetch.add(url, start: { loadAhead($0) })
     }
 
-    // MARK: Deferred loads
-
-    /// Returns whether a load waits for the visible images.
-    private func defers(_ url: URL, _ cell: ListCell, _ state: ViewState) -> Bool {
-        guard !cell.isMapped, !prefetch.contains(url), !options.contains(.queryDiskDataSync),
-            !deferral.takesImmediate()
-        else { return false }
-        return !state.isInMemory(url, options, context)
-    }
-
-    /// Keeps a load for later. The view shows the placeholder.
-    private func postpone(_ url: URL, _ position: Int, in cell: ListCell, _ state: ViewState) {
-        cell.deferred = (url, position)
-        state.clear(.of(context))
-        if !options.contains(.delayPlaceholder), let placeholder = placeholder?(position) {
-            state.showAhead(placeholder)
-        }
-    }
-
-    /// Begins the load of a cell if it waits.
-    private func beginDeferred(_ cell: ListCell) {
-        guard let (url, position) = cell.deferred.take() else { return }
-        guard let view = cell.view else { return cancel((url, position)) }
-        load(url, position, in: cell, view)
-    }
-
-    /// Begins the loads that wait: on the screen at once, and the others, nearest first, once the visible images are complete.
-    private func beginDeferred() {
-        let waiting = cells.values.filter { $0.deferred != nil }
-        for cell in waiting where cell.isMapped { beginDeferred(cell) }
-        let visible = cells.values.filter { $0.isBound && $0.isMapped }
-        let others = waiting.filter { $0.deferred != nil }
-        let isBlocked = visible.isEmpty || visible.contains { $0.isLoading }
-        let mayBegin = deferral.mayBegin(
-            isBlocked: isBlocked,
-            waitingCount: others.count,
-            visibleCount: visible.count,
-            { [weak self] in self?.scheduleUpdate() }
-        )
-        guard mayBegin else { return }
-        let positions = visible.compactMap(\.position)
-        let (first, last) = (positions.min() ?? 0, positions.max() ?? 0)
-        func distance(_ cell: ListCell) -> Int {
-            cell.deferred.map { max(first - $0.position, $0.position - last) } ?? 0
-        }
-        let nearest = others.sorted { distance($0) < distance($1) }
-        for cell in nearest.prefix(ListDeferral.batchCount) { beginDeferred(cell) }
-        // Other events are handled in between.
-        if nearest.count > ListDeferral.batchCount { scheduleUpdate() }
-    }
-
-    /// Gives up a load that has not begun.
-    private func drop(_ cell: ListCell) {
-        if let deferred = cell.deferred.take() { cancel(deferred) }
-    }
-
-    private func cancel(_ deferred: (url: URL, position: Int)) {
-        let error = WebImageError(.cancelled, "the view no longer needs the image", url: deferred.url)
-        completed?(deferred.position, .failure(error))
-    }
-
     // MARK: Prefetching
 
     /// Coalesces all changes of a frame into one update.
@@ -300,7 +212,6 @@ public final class ListImageLoader {
         var visible: ClosedRange<Int>?
         var anyView: UnsafeMutableRawPointer?
         for cell in cells.values { clear(cell) }
-        beginDeferred()
         for cell in cells.values where cell.isBound {
             guard let position = cell.position else { continue }
             bound.insert(position)
@@ -318,9 +229,7 @@ public final class ListImageLoader {
             count: max(prefetchCount, 0),
             end: model.count
         )
-        var urls = next.compactMap { position in model.withItem(at: position) { url(position, $0) } }
-        // Bound cells that wait are nearer: until they load, no prefetch starts.
-        if deferral.isWaiting { urls = urls.filter(prefetch.contains) }
+        let urls = next.compactMap { position in model.withItem(at: position) { url(position, $0) } }
         prefetch.want(urls, start: { loadAhead($0) })
     }
 }

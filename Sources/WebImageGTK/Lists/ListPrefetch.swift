@@ -12,9 +12,6 @@ final class ListPrefetch {
     /// The URLs that are loading, or have finished and are still wanted.
     var urls: Set<URL> { Set(loads.keys) }
 
-    /// Returns whether a URL is loading, or has finished and is still wanted.
-    func contains(_ url: URL) -> Bool { loads[url] != nil }
-
     /// Starts a load, unless the URL has one already.
     ///
     /// - Parameter start: starts the load.

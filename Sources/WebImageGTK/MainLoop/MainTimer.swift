@@ -5,9 +5,6 @@ import CWebImageGTK4
 final class MainTimer {
     private var source: guint = 0
 
-    /// True once the closure has been called, or the timer was cancelled.
-    var isOver: Bool { source == 0 }
-
     /// Starts the timer.
     ///
     /// - Parameters:

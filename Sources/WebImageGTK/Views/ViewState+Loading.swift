@@ -106,18 +106,6 @@ extension ViewState {
         return context
     }
 
-    /// Returns whether the result of such a load is in memory.
-    func isInMemory(_ url: URL, _ options: WebImageOptions, _ context: WebImageContext?) -> Bool {
-        var context = effectiveContext(context, .of(context))
-        let manager = context.customManager ?? .shared
-        context.customManager = nil
-        if let processed = manager.optionsProcessor?.process(url, options: options, context: context) {
-            context = processed.context
-        }
-        let cache = context.imageCache ?? manager.imageCache
-        return cache.memoryImage(forKey: manager.cacheKey(for: url, context: context)) != nil
-    }
-
     // MARK: Load state
 
     /// Returns whether no newer load was started in the load's slot.
@@ -173,12 +161,6 @@ extension ViewState {
         forgetShown(before: load)
         if load.showsInPaintable { forgetSlots(replacedBy: load.slot) }
         load.setter(load.request.placeholder?.content(for: view), nil)
-    }
-
-    /// Shows a placeholder in the paintable before its load begins.
-    func showAhead(_ placeholder: ViewPlaceholder) {
-        installPaintable()
-        paintable.show(placeholder.content(for: view))
     }
 
     /// Shows the loaded image, unless a newer one is shown in its slot.
