@@ -88,8 +88,11 @@ import Testing
         let source = SteppedSource()
         let reader = reader(source)
         async let first = reader.read(ImageRect(x: 0, y: 0, width: 5, height: 25), level: 0)
-        await wait(while: source.gate.waitingCount == 0)
-        source.gate.takeNext()?()
+        // Each step is a job, so that other readers have their turns.
+        for _ in 0..<3 {
+            await wait(while: source.gate.waitingCount == 0)
+            source.gate.takeNext()?()
+        }
         _ = try await first
         #expect(source.steps.withLock { $0 } == 3)
         // Rows that were passed are read at once.
