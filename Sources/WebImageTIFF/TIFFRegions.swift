@@ -68,17 +68,7 @@ final class TIFFRegions: RegionSource {
     func read(_ area: PixelArea, level: Int, check: RegionCheck) throws(WebImageError) -> Image {
         let stored = area.stored(from: properties.orientation, in: levels[level])
         let bitmap = try pixels(stored, level, check)
-        let plan = DecodePlan(
-            width: stored.width,
-            height: stored.height,
-            orientation: properties.orientation,
-            isThumbnail: level > 0
-        )
-        return Image(
-            bitmap: try bitmap.upright(from: properties.orientation),
-            metadata: ImageAssembler.metadata(properties, plan, options.decoding),
-            decodeOptions: options.decoding
-        )
+        return try options.image(ofStored: bitmap, properties, level: level)
     }
 
     /// Returns a part of a level as stored.

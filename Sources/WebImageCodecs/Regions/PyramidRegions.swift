@@ -76,17 +76,7 @@ final class PyramidRegions: RegionSource {
                 try draw(column: column, row: row, level, stored, into: bitmap)
             }
         }
-        let plan = DecodePlan(
-            width: stored.width,
-            height: stored.height,
-            orientation: properties.orientation,
-            isThumbnail: level > 0
-        )
-        return Image(
-            bitmap: try bitmap.upright(from: properties.orientation),
-            metadata: ImageAssembler.metadata(properties, plan, options.decoding),
-            decodeOptions: options.decoding
-        )
+        return try options.image(ofStored: bitmap, properties, level: level)
     }
 
     private func draw(

@@ -76,6 +76,27 @@ package protocol RowCoder: ImageCoder {
     func rows(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> (any ScanlineSource)?
 }
 
+extension RegionOptions {
+    /// Returns the upright image of a region that was decoded as stored.
+    package func image(
+        ofStored bitmap: Bitmap,
+        _ properties: ImageProperties,
+        level: Int
+    ) throws(WebImageError) -> Image {
+        let plan = DecodePlan(
+            width: bitmap.width,
+            height: bitmap.height,
+            orientation: properties.orientation,
+            isThumbnail: level > 0
+        )
+        return Image(
+            bitmap: try bitmap.upright(from: properties.orientation),
+            metadata: ImageAssembler.metadata(properties, plan, decoding),
+            decodeOptions: decoding
+        )
+    }
+}
+
 extension PixelArea {
     package var right: Int { left + width }
     package var bottom: Int { top + height }
