@@ -14,48 +14,49 @@ enum NaturalOrder {
         let name: String
         /// The lower-case name.
         let folded: String
-        /// The bytes of ``folded`` if they are printable ASCII, each a character; else nil.
-        let bytes: [UInt8]?
+        /// A text whose bytewise order is that of the names; nil unless the name is printable ASCII, each byte a character.
+        let order: String?
 
         init(_ name: String) {
             self.name = name
             folded = name.lowercased()
-            let bytes = Array(folded.utf8)
-            self.bytes = bytes.allSatisfy { (0x20...0x7E).contains($0) } ? bytes : nil
+            order = NaturalOrder.order(of: folded)
         }
     }
 
     private static func precedes(_ left: Key, _ right: Key) -> Bool {
-        if let first = left.bytes, let second = right.bytes {
-            return order(first[...], second[...]) ?? left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
+        if let first = left.order, let second = right.order {
+            return first == second ? left.name.utf8.lexicographicallyPrecedes(right.name.utf8) : first < second
         }
         return precedesByCharacters(left, right)
     }
 
-    /// Returns whether the first name sorts before the second one, both in ASCII; nil if they are equal but for leading zeros.
-    private static func order(_ first: ArraySlice<UInt8>, _ second: ArraySlice<UInt8>) -> Bool? {
-        var (first, second) = (first, second)
-        while let head = first.first, let otherHead = second.first {
-            if isDigit(head), isDigit(otherHead) {
-                let (number, otherNumber) = (takeNumber(&first), takeNumber(&second))
-                if number.count != otherNumber.count { return number.count < otherNumber.count }
-                if number != otherNumber { return number.lexicographicallyPrecedes(otherNumber) }
-            } else {
-                if head != otherHead { return head < otherHead }
-                first.removeFirst()
-                second.removeFirst()
+    /// Returns ``Key/order`` of a lower-case name: before each number without its leading zeros stand a zero, because a number compares with
+    /// other characters as any digit does, and the number of its digits.
+    private static func order(of name: String) -> String? {
+        let name = Array(name.utf8)
+        guard name.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
+        var order: [UInt8] = []
+        order.reserveCapacity(name.count + 8)
+        var index = 0
+        while index < name.count {
+            guard isDigit(name[index]) else {
+                order.append(name[index])
+                index += 1
+                continue
             }
+            let end = name[index...].firstIndex { !isDigit($0) } ?? name.count
+            let digits = name[index..<end].drop { $0 == 0x30 }
+            // A byte above it would not be ASCII.
+            guard digits.count < 0x80 else { return nil }
+            order += [0x30, UInt8(digits.count)]
+            order += digits
+            index = end
         }
-        return first.isEmpty == second.isEmpty ? nil : first.isEmpty
+        return String(decoding: order, as: UTF8.self)
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
-
-    private static func takeNumber(_ text: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        let digits = text.prefix { isDigit($0) }
-        text.removeFirst(digits.count)
-        return digits.drop { $0 == 0x30 }
-    }
 
     private static func precedesByCharacters(_ left: Key, _ right: Key) -> Bool {
         var (first, second) = (Substring(left.folded), Substring(right.folded))
