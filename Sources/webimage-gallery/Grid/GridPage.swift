@@ -7,10 +7,15 @@ import WebImageGTK
 final class GridPage {
     let root: RetainedWidget
     let view: Widget
-    private let model: OpaquePointer
+    let model: OpaquePointer
     private let selection: OpaquePointer
     private let factory: OpaquePointer
     private(set) var items: [ImageItem] = []
+    /// The height of the window in points, before the first layout.
+    let defaultHeight: Int
+    /// The number of items in the model. The others follow the first screen.
+    var listedCount = 0
+    var listingTick: guint = 0
     private let manager: WebImageManager
     private let open: (Int) -> Void
     private var hasNewWidth = false
@@ -31,9 +36,11 @@ final class GridPage {
 
     /// - Parameters:
     ///   - width: The width of the window in points, before the first layout.
+    ///   - height: The height of the window.
     ///   - open: Called with the index of the activated image.
-    init(manager: WebImageManager, width: Int, open: @escaping (Int) -> Void) {
+    init(manager: WebImageManager, width: Int, height: Int, open: @escaping (Int) -> Void) {
         self.manager = manager
+        defaultHeight = height
         self.open = open
         let model = Make.required(gtk_string_list_new(nil))
         self.model = model
@@ -65,16 +72,15 @@ final class GridPage {
     func show(_ items: [ImageItem]) {
         self.items = items
         (bound, ended, errors, wantedFocus) = ([], [], [:], nil)
-        let copies = items.map { g_strdup($0.title) }
-        defer { for copy in copies { g_free(copy) } }
-        var names = copies.map { $0.map { UnsafePointer($0) } } + [nil]
-        gtk_string_list_splice(model, 0, g_list_model_get_n_items(model), &names)
+        listFirstScreen()
         if !items.isEmpty { gtk_single_selection_set_selected(selection, 0) }
     }
 
     /// Selects an image.
     func select(_ index: Int) {
-        if items.indices.contains(index) { gtk_single_selection_set_selected(selection, guint(index)) }
+        guard items.indices.contains(index) else { return }
+        if index >= listedCount { listAll() }
+        gtk_single_selection_set_selected(selection, guint(index))
     }
 
     /// The index of the selected image.
@@ -92,6 +98,9 @@ final class GridPage {
 
     /// The number of bound images that are still loading.
     var pendingCount: Int { bound.subtracting(ended).count }
+
+    /// True if the list has all items, and no bound image is still loading.
+    var isComplete: Bool { listedCount == items.count && pendingCount == 0 }
 
     // MARK: Columns
 

@@ -25,13 +25,25 @@ enum Appearance {
     }
 
     /// Keeps GTK from loading the graphics driver where the user has chosen to draw without it (`GSK_RENDERER=cairo`). Called before GTK
-    /// starts. GTK asks the driver all the same, for tens of milliseconds.
+    /// starts, which loads it all the same, in tens of milliseconds.
     static func chooseRenderer() {
-        guard getenv("GSK_RENDERER").map({ String(cString: $0) }) == "cairo" else { return }
-        // The name of the setting since GTK 4.16, and before.
-        let (name, word) = gtk_get_minor_version() >= 16 ? ("GDK_DISABLE", "gl") : ("GDK_DEBUG", "gl-disable")
-        let former = getenv(name).map { String(cString: $0) + "," } ?? ""
-        setenv(name, former + word, 1)
+        func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+        let minorVersion = Int(gtk_get_minor_version())
+        if let setting = driverSetting(renderer: value("GSK_RENDERER"), minorVersion: minorVersion, value) {
+            setenv(setting.name, setting.value, 1)
+        }
+    }
+
+    /// Returns the variable that makes GTK start without OpenGL; nil for a renderer that may need it.
+    static func driverSetting(
+        renderer: String?,
+        minorVersion: Int,
+        _ former: (String) -> String?
+    ) -> (name: String, value: String)? {
+        guard renderer == "cairo" else { return nil }
+        // Renamed in GTK 4.16.
+        let (name, word) = minorVersion >= 16 ? ("GDK_DISABLE", "gl") : ("GDK_DEBUG", "gl-disable")
+        return (name, former(name).map { "\($0),\(word)" } ?? word)
     }
 
     static func toggle() { isDark.toggle() }

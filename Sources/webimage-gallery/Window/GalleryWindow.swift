@@ -47,7 +47,9 @@ final class GalleryWindow {
         _ arguments: Arguments
     ) {
         let later = Later()
-        grid = GridPage(manager: thumbnails ?? manager, width: arguments.width) { later.window?.open($0) }
+        grid = GridPage(manager: thumbnails ?? manager, width: arguments.width, height: arguments.height) {
+            later.window?.open($0)
+        }
         viewer = ViewerPage(manager: manager) { later.window?.step($0) }
         cachePage = CachePage(cache: cache)
         widget = Make.required(gtk_application_window_new(application))

@@ -17,7 +17,7 @@ enum Screenshot {
             try? await Task.sleep(for: .milliseconds(25))
             guard !window.isClosed else { return false }
             let isBusy =
-                gtk_widget_get_width(window.widget) == 0 || window.grid.pendingCount > 0 || !window.viewer.isSettled
+                gtk_widget_get_width(window.widget) == 0 || !window.grid.isComplete || !window.viewer.isSettled
             quietFrames = isBusy ? 0 : quietFrames + 1
         }
         return true

@@ -40,12 +40,54 @@ import WebImage
         #expect(gtk_grid_view_get_max_columns(grid.view.opaque) == 2)
         bench.show((0..<2000).map { "\($0).bmp" })
         _ = try await cell(0, bench)
+        #expect(await MainLoopTurns.wait { grid.listedCount == 2000 })
         await bench.frames()
         #expect((20...110).contains(grid.cells.count), "\(grid.cells.count)")
         gtk_window_set_default_size(bench.window.widget.cast(), 1000, 600)
         #expect(await MainLoopTurns.wait { gtk_grid_view_get_max_columns(grid.view.opaque) == 5 })
         // A row of four cells, as margins need some of the width.
         #expect(await MainLoopTurns.wait { grid.cells.values.count { grid.isWhole($0) } >= 8 })
+    }
+
+    @Test func `The list has the images of the first screen before the others`() async throws {
+        let bench = try await GalleryBench(width: 500)
+        let grid = bench.window.grid
+        bench.show((0..<200).map { "\($0).bmp" })
+        let first = grid.listedCount
+        #expect((4...20).contains(first) && !grid.isComplete)
+        #expect(await MainLoopTurns.wait { grid.listedCount == 200 })
+        // Without an image, they follow after some frames.
+        #expect(grid.ended.isEmpty && grid.cells.count > first)
+
+        for number in 200..<220 {
+            bench.bench.loader.answer(GalleryBench.url("\(number).bmp"), with: .success(ViewBench.red))
+        }
+        bench.show((200..<400).map { "\($0).bmp" })
+        #expect(grid.listedCount <= first)
+        #expect(await MainLoopTurns.wait { grid.listedCount == 200 })
+        #expect(!grid.ended.isEmpty && grid.errors.isEmpty)
+    }
+
+    @Test func `An image beyond the first screen is selected at once`() async throws {
+        let bench = try await GalleryBench(width: 500)
+        let grid = bench.window.grid
+        bench.show((0..<200).map { "\($0).bmp" })
+        grid.reveal(150)
+        #expect(grid.selectedIndex == 150 && grid.listedCount == 200)
+        _ = try await cell(150, bench)
+        bench.show([])
+        await bench.frames()
+        #expect(grid.listedCount == 0 && grid.cells.isEmpty)
+    }
+
+    @Test func `Only where images are drawn without OpenGL, GTK starts without it`() {
+        for renderer in [nil, "", "gl", "ngl", "vulkan"] {
+            #expect(Appearance.driverSetting(renderer: renderer, minorVersion: 8) { _ in nil } == nil)
+        }
+        let old = Appearance.driverSetting(renderer: "cairo", minorVersion: 14) { $0 == "GDK_DEBUG" ? "events" : nil }
+        #expect(old?.name == "GDK_DEBUG" && old?.value == "events,gl-disable")
+        let new = Appearance.driverSetting(renderer: "cairo", minorVersion: 16) { _ in nil }
+        #expect(new?.name == "GDK_DISABLE" && new?.value == "gl")
     }
 
     @Test func `A failed image shows the reason as a tooltip and to screen readers`() async throws {
