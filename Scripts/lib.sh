@@ -44,9 +44,13 @@ as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -- "$@"; fi; }
 #
 # lld places the functions that a start runs side by side, as Scripts/order-functions lists them: around each page that a program touches, the
 # kernel maps 64 KiB or more. Names in the list that no longer exist are ignored. No library looks for symbols in the programs, but Swift's static
-# library makes the linker export them. Packed relocations take 10 KB instead of 1.2 MB, and need glibc 2.36, released in 2022.
+# library makes the linker export them. The programs contain what they use of libstdc++: its relocations would be most of those of a start. libgcc,
+# which unwinds the stack, stays shared, so that exceptions of C++ libraries can be caught. Packed relocations take 10 KB instead of 1.2 MB, and need
+# glibc 2.36, released in 2022.
+#
+# $1 is a folder for a link to the archive of libstdc++.
 find_linking() {
-    local resources libc
+    local resources archive libc
     linking=(-Xlinker -z -Xlinker now)
     resources="$(swiftc -print-target-info 2>/dev/null | sed -n 's/.*"runtimeResourcePath" *: *"\(.*\)".*/\1/p' || true)"
     [ -n "$resources" ] && [ -x "$resources/../../bin/ld.lld" ] || return 0
@@ -54,6 +58,13 @@ find_linking() {
         -Xswiftc -use-ld=lld -Xlinker --no-export-dynamic
         -Xlinker "--symbol-ordering-file=$project/Packaging/start-functions.txt" -Xlinker --no-warn-symbol-ordering
     )
+    archive="$("$resources/../../bin/clang" -print-file-name=libstdc++.a || true)"
+    # Only position-independent code can be linked.
+    if [[ "$archive" == /* ]] && "$resources/../../bin/clang" -fuse-ld=lld -nostdlib -shared -o /dev/null -Wl,--whole-archive "$archive" 2>/dev/null; then
+        mkdir -p "$1"
+        ln -sfn "$archive" "$1/libstdc++.a"
+        linking+=(-Xswiftc "-L$1")
+    fi
     libc="$(getconf GNU_LIBC_VERSION || true)"
     [ "$(printf 'glibc 2.36\n%s\n' "$libc" | sort -V | sed -n 1p)" = "glibc 2.36" ] || return 0
     linking+=(-Xlinker -z -Xlinker pack-relative-relocs)
