@@ -4,7 +4,7 @@ import Glibc
 
 /// The main loop of a worker: it enters the sandbox, then serves one request after the other.
 struct DecodeWorkerLoop {
-    private let coder: any ImageCoder
+    let coder: any ImageCoder
     private let kind: WorkerKind
     private let memory: Int
     /// The number of requests after which the worker is replaced.
@@ -18,6 +18,10 @@ struct DecodeWorkerLoop {
     private var bytes: UnsafeRawBufferPointer?
     /// The animation whose frames are being requested.
     private var animation: (id: UInt64, provider: any AnimatedImageProvider, data: Data)?
+    /// The image whose regions are being requested.
+    var regions: (any RegionServer)?
+    /// The descriptor that came with a request.
+    private var file: Int32 = -1
 
     /// The bytes that a decode may take beyond its estimate: thread stacks, tables, blocks that are kept.
     private static let slack = 128 << 20
@@ -52,7 +56,7 @@ struct DecodeWorkerLoop {
             var sandbox = webimage_sandbox()
             if kind.readsFiles, let base = pointers.baseAddress { sandbox.readable = UnsafePointer(base) }
             sandbox.memory = memory
-            sandbox.descriptors = UInt32(SharedBuffers.mostPieces + 2 + (kind.readsFiles ? Self.fontFiles : 0))
+            sandbox.descriptors = UInt32(SharedBuffers.mostPieces + 3 + (kind.readsFiles ? Self.fontFiles : 0))
             return webimage_sandbox_enter(&sandbox)
         }
         for path in paths { free(path) }
@@ -65,13 +69,14 @@ struct DecodeWorkerLoop {
 
     /// Returns the next request; nil if the parent is gone. An invalid request cannot be from the parent, so it is treated the
     /// same.
-    private func nextRequest() -> IsolationRequest? {
+    private mutating func nextRequest() -> IsolationRequest? {
         var descriptor: Int32 = -1
         var message = [UInt8](repeating: 0, count: 16 << 10)
         let count = message.withUnsafeMutableBytes {
             webimage_message_receive(Int32(webimage_worker_socket), $0.baseAddress, $0.count, -1, &descriptor)
         }
-        if descriptor >= 0 { close(descriptor) }
+        if file >= 0 { close(file) }
+        file = descriptor
         guard count > 0 else { return nil }
         return message.prefix(count).withUnsafeBytes { try? IsolationRequest($0) }
     }
@@ -135,7 +140,17 @@ struct DecodeWorkerLoop {
                 return Self.answer(try open.provider.frame(at: index))
             }
             return Self.answer(try open(id, try Self.some(data), options, request).frame(at: index))
+        case .regions(let task, let options):
+            // The estimates of decoders are for whole images.
+            allow(nil, 0, options, request)
+            return try perform(task)
         }
+    }
+
+    /// Returns ownership of the descriptor that came with the request; -1 if none did.
+    mutating func takeFile() -> Int32 {
+        defer { file = -1 }
+        return file
     }
 
     /// Performs a task on a file that is read in parts.
@@ -154,6 +169,7 @@ struct DecodeWorkerLoop {
             allow(try? coder.memoryNeed(of: source, options: options), SourceMessage.mostBytes, options, request)
             return Self.answer(try coder.decode(source, options: options))
         case .animation, .frame: throw WebImageError(.unsupportedFormat, "the coder decodes no animations")
+        case .regions: throw WebImageError(.unsupportedFormat, "regions are not read from files in parts")
         }
     }
 
@@ -174,7 +190,7 @@ struct DecodeWorkerLoop {
         return provider
     }
 
-    private static func answer(_ image: Image) -> (IsolationAnswer, Image?) { (.image(IsolatedImage(image)), image) }
+    static func answer(_ image: Image) -> (IsolationAnswer, Image?) { (.image(IsolatedImage(image)), image) }
 
     private static func some(_ data: Data?) throws(WebImageError) -> Data {
         guard let data else { throw WebImageError(.badImageData, "the decoder received no bytes") }

@@ -73,6 +73,7 @@ extension IsolationTask {
     var maximumImageByteCount: Int? {
         switch self {
         case .properties, .need, .animation: nil
+        case .regions(let task, _): task.maximumImageByteCount
         case .decode(let options), .frame(_, _, let options): ImageBounds(options).byteCount
         }
     }

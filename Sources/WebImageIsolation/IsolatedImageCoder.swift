@@ -144,7 +144,7 @@ extension IsolatedImageCoder: OutOfProcessCoder {
 }
 
 extension IsolatedImageCoder {
-    private static let otherAnswer = WebImageError(.decoderCrashed, "the decoder answered another request")
+    static let otherAnswer = WebImageError(.decoderCrashed, "the decoder answered another request")
 
     func pool(for data: Data) -> WorkerPool { WorkerPools.pool(isolation, WorkerKind(ImageFormat(detecting: data))) }
 
@@ -165,15 +165,19 @@ extension IsolatedImageCoder {
         beginning data: Data
     ) throws(WebImageError) -> (IsolationAnswer, PixelStorage?) {
         let seconds = seconds(for: data, task.limits)
-        let answer: (IsolationAnswer, PixelStorage?)
-        do throws(WebImageError) {
-            answer = try pool(for: data).perform(task, input, seconds: seconds > 0.01 ? min(seconds, 1e6) : 0.01)
-        } catch {
-            guard error.code == .decoderUnavailable, !advice.isEmpty else { throw error }
-            throw WebImageError(error.code, "\(error.message); \(advice)")
+        let answer = try advised { () throws(WebImageError) in
+            try pool(for: data).perform(task, input, seconds: seconds > 0.01 ? min(seconds, 1e6) : 0.01)
         }
         if case .failure(let error) = answer.0 { throw error }
         return answer
+    }
+
+    /// Appends the advice to an error about a missing worker.
+    func advised<Value>(_ body: () throws(WebImageError) -> Value) throws(WebImageError) -> Value {
+        do throws(WebImageError) { return try body() } catch {
+            guard error.code == .decoderUnavailable, !advice.isEmpty else { throw error }
+            throw WebImageError(error.code, "\(error.message); \(advice)")
+        }
     }
 
     /// Returns the properties in an answer.
@@ -201,14 +205,14 @@ extension IsolatedImageCoder {
 
     /// Returns the image that a worker decodes.
     func image(_ task: IsolationTask, _ data: Data, _ options: ImageDecodeOptions) throws(WebImageError) -> Image {
-        try image(try ask(task, data), options)
+        try Self.image(try ask(task, data), options)
     }
 
-    private func image(
+    static func image(
         _ answer: (IsolationAnswer, PixelStorage?),
         _ options: ImageDecodeOptions
     ) throws(WebImageError) -> Image {
-        guard case (.image(let header), let pixels?) = answer else { throw Self.otherAnswer }
+        guard case (.image(let header), let pixels?) = answer else { throw otherAnswer }
         // It has been checked that they fit into the memory.
         let bitmap = Bitmap(
             width: header.width,
@@ -248,7 +252,7 @@ extension IsolatedImageCoder: ByteSourceCoder {
 
     package func decode(_ source: any ImageByteSource, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         guard isolates(source.beginning) else { return try sourceBase(source).decode(source, options: options) }
-        return try image(try ask(.decode(options), source), options)
+        return try Self.image(try ask(.decode(options), source), options)
     }
 
     private func sourceBase(_ source: any ImageByteSource) throws(WebImageError) -> any ByteSourceCoder {

@@ -31,6 +31,11 @@ extension IsolationReply {
             )
             // An animation with too many frames is accepted as a still image, its first frame.
             if !options.decodeFirstFrameOnly { try limits.hold(frameCount: image.metadata.frameCount) }
+        case (.regions, .regions(let task, _)) where task.size == nil: break
+        case (.image(let image), .regions(let task, _)):
+            guard let size = task.size, image.width == size.width, image.height == size.height,
+                image.orientation == .up, image.pixelFormat.bytesPerPixel <= 4
+            else { throw WireError("a region of \(image.width)x\(image.height) is not the one asked for") }
         default: throw WireError("it answers another request")
         }
     }

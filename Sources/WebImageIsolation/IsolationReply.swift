@@ -8,6 +8,8 @@ package enum IsolationAnswer: Sendable {
     case image(IsolatedImage)
     /// The number of frames, the loop count, and the duration of each frame.
     case animation(frameCount: Int, loopCount: Int, durations: [Double])
+    /// The state of an image that the worker keeps open; nil if it can only be decoded as a whole.
+    case regions(RegionState?)
     case failure(WebImageError)
 }
 
@@ -78,6 +80,9 @@ package struct IsolationReply: Sendable {
         case .failure(let error):
             writer.write(4)
             error.write(to: &writer)
+        case .regions(let state):
+            writer.write(5)
+            RegionTask.write(state, to: &writer)
         }
         return writer.bytes
     }
@@ -99,6 +104,7 @@ package struct IsolationReply: Sendable {
                 durations: try reader.seconds(atMost: WireLimit.frames)
             )
         case 4: answer = .failure(try WebImageError(from: &reader))
+        case 5: answer = .regions(try RegionTask.readState(from: &reader))
         case let number: throw WireError("unknown answer \(number)")
         }
         try reader.end()

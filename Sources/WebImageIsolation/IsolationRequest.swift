@@ -7,11 +7,13 @@ package enum IsolationTask: Sendable, Equatable {
     case animation(UInt64, ImageDecodeOptions)
     /// Decodes a frame of an animation, which is opened if the request includes its bytes.
     case frame(UInt64, index: Int, ImageDecodeOptions)
+    /// A task on an image that the worker keeps open, and its limits.
+    case regions(RegionTask, ImageDecodeOptions)
 
     /// The animation that a worker holds afterwards.
     var animation: UInt64? {
         switch self {
-        case .properties, .need, .decode: nil
+        case .properties, .need, .decode, .regions: nil
         case .animation(let id, _), .frame(let id, _, _): id
         }
     }
@@ -19,7 +21,8 @@ package enum IsolationTask: Sendable, Equatable {
     var limits: ImageLimits {
         switch self {
         case .properties(let limits): limits
-        case .need(let options), .decode(let options), .animation(_, let options), .frame(_, _, let options):
+        case .need(let options), .decode(let options), .animation(_, let options), .frame(_, _, let options),
+            .regions(_, let options):
             options.limits
         }
     }
@@ -65,6 +68,10 @@ struct IsolationRequest: Sendable, Equatable {
             writer.write(id)
             writer.write(index)
             options.write(to: &writer)
+        case .regions(let task, let options):
+            writer.write(5)
+            task.write(to: &writer)
+            options.write(to: &writer)
         }
         return writer.bytes
     }
@@ -94,6 +101,7 @@ struct IsolationRequest: Sendable, Equatable {
         case 2: task = .decode(try ImageDecodeOptions(from: &reader))
         case 3: task = .animation(try reader.word(), try ImageDecodeOptions(from: &reader))
         case 4: task = .frame(try reader.word(), index: try reader.int(), try ImageDecodeOptions(from: &reader))
+        case 5: task = .regions(try RegionTask(from: &reader), try ImageDecodeOptions(from: &reader))
         case let number: throw WireError("unknown task \(number)")
         }
         try reader.end()

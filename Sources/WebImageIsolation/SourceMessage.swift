@@ -7,6 +7,8 @@ enum WorkerInput: Sendable {
     case data(Data)
     /// A file whose bytes the worker asks for in parts.
     case source(any ImageByteSource)
+    /// The descriptor of a file that the worker reads itself.
+    case file(Int32)
 }
 
 /// A message about a part of a file that a worker reads in parts. The bytes are in the memory for requests.

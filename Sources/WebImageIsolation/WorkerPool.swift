@@ -26,7 +26,7 @@ final class WorkerPool: Sendable {
     /// a screen of thumbnails.
     static let patience = 0.02
     /// Stops and starts workers in the background.
-    private static let upkeep = WorkQueue(name: "webimage-workers", width: 1)
+    static let upkeep = WorkQueue(name: "webimage-workers", width: 1)
 
     init(
         _ isolation: DecodeIsolation,
@@ -136,7 +136,8 @@ final class WorkerPool: Sendable {
         if counts.all == 0, queue.waitingCount + frames.waitingCount == 0 { WorkerPools.remove(self) }
     }
 
-    private func start() throws(WebImageError) -> WorkerProcess {
+    /// Starts a worker that is not one of the pool.
+    func start() throws(WebImageError) -> WorkerProcess {
         let program = try WorkerProgram.find(isolation, kind)
         return try WorkerProcess(
             program,

@@ -138,6 +138,7 @@ final class WorkerProcess: @unchecked Sendable {
     ) throws(WorkerFailure) -> (IsolationAnswer, PixelStorage?) {
         var data: Data?
         var source: (any ImageByteSource)?
+        var descriptor: Int32 = -1
         switch input {
         case .data(let bytes)?:
             data = bytes
@@ -145,6 +146,7 @@ final class WorkerProcess: @unchecked Sendable {
         case .source(let file)?:
             source = file
             try makeRoom(SourceMessage.mostBytes)
+        case .file(let file)?: descriptor = file
         case nil: break
         }
         defer { if capacity > Self.mostKept { shrink() } }
@@ -158,7 +160,9 @@ final class WorkerProcess: @unchecked Sendable {
             seconds: seconds
         )
         let message = request.message
-        let sent = message.withUnsafeBytes { webimage_message_send(socket, $0.baseAddress, $0.count, -1, false) }
+        let sent = message.withUnsafeBytes {
+            webimage_message_send(socket, $0.baseAddress, $0.count, descriptor, false)
+        }
         guard sent == 0 else { throw failure(sent) }
         return try receiveAnswer(to: request, source, milliseconds: Int32(min(seconds * 1000 + 1, 1e9)))
     }

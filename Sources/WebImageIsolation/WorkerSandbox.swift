@@ -1,7 +1,7 @@
 /// A worker's report about its sandbox, sent before it receives the first byte of an image.
 struct WorkerSandbox: Sendable, Equatable {
     /// The version of the protocol, increased with every change of messages, so that a worker of another version is not used.
-    static let version = 5
+    static let version = 6
 
     var version = Self.version
     /// Indicates whether system calls are filtered.

@@ -37,7 +37,7 @@ struct Arguments {
         OptionSpec("--cache-dir", value: "DIR", "directory of the disk cache"),
         OptionSpec(
             "--in-process",
-            "decode JPEG, PNG, GIF, WebP, BMP and icons in this process, with previews while they load and tiles while they are zoomed"
+            "decode JPEG, PNG, GIF, WebP, BMP and icons in this process, with previews while they load"
         ),
         OptionSpec("--version", "print the version"),
     ]

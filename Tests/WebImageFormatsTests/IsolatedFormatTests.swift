@@ -39,6 +39,26 @@ struct IsolatedFormatTests {
         return [ImageDecodeOptions(), small, wide, covering, stretched, limited, developed, wideDeveloped]
     }
 
+    @Test func `Regions of tiled TIFF are those of this process`() async throws {
+        let names = Fixtures.names(in: "TIFF", ending: "tiff").filter { $0.contains("tiles") }
+        #expect(names.count >= 3)
+        var options = RegionOptions()
+        options.tileSize = 64
+        for name in names {
+            let data = try Fixtures.data("TIFF/\(name).tiff")
+            let own = try await ours.regionReader(for: data, options: options)
+            let reader = try await ImageCodersManager(coders: [theirs]).regionReader(for: data, options: options)
+            #expect(reader.levels == own.levels)
+            for (level, size) in own.levels.enumerated() {
+                let rect = ImageRect(x: size.width / 3, y: 0, width: size.width, height: size.height)
+                let (found, wanted) = (
+                    try await reader.read(rect, level: level), try await own.read(rect, level: level)
+                )
+                #expect(found.bitmap.pixels == wanted.bitmap.pixels, "\(name) \(level)")
+            }
+        }
+    }
+
     @Test(arguments: [
         ("AVIF", "avif"), ("HEIF", "heic"), ("JPEGXL", "jxl"), ("TIFF", "tiff"), ("SVG", "svg"), ("RAW", "dng"),
     ])

@@ -34,11 +34,27 @@ import Testing
         return options
     }
 
+    private static func setup(_ options: ImageDecodeOptions, _ random: inout SeededGenerator) -> RegionSetup {
+        RegionSetup(
+            Bool.random(using: &random) ? .rows : .regions,
+            width: .random(in: 1...WireLimit.side, using: &random),
+            height: 5,
+            tileSize: 512,
+            maximumImagePixelCount: .random(in: 0...Int.max, using: &random),
+            usesOnlyFullSize: .random(using: &random),
+            options: options
+        )
+    }
+
     private static func requests(_ random: inout SeededGenerator) -> [IsolationRequest] {
         let options = options(&random)
         let tasks: [IsolationTask] = [
             .properties(options.limits), .need(options), .decode(options), .animation(random.next(), options),
             .frame(random.next(), index: .random(in: 0...9, using: &random), options),
+            .regions(.open(setup(options, &random), byteCount: .random(in: 0...Int.max, using: &random)), options),
+            .regions(.advance, options),
+            .regions(.read(PixelArea(left: 0, top: 7, width: 8, height: 9), level: 3), options),
+            .regions(.rows(width: 5, count: 6), options),
         ]
         return tasks.map { task in
             let capacity = Int.random(in: 0...Int.max, using: &random)
@@ -74,6 +90,11 @@ import Testing
             IsolationReply(id: 4, answer: .animation(frameCount: 3, loopCount: 0, durations: [1, 2, 3])),
             IsolationReply(id: 5, answer: .failure(.limitExceeded("maximumPixelCount", allowed: 5, required: 6))),
             IsolationReply(id: 6, answer: .failure(.pageNotFound(3, of: 2))),
+            IsolationReply(id: 7, answer: .regions(nil)),
+            IsolationReply(
+                id: 8,
+                answer: .regions(RegionState(rowFormat: .bgra8Premultiplied, readableRows: [9, 0, WireLimit.side]))
+            ),
         ]
     }
 
@@ -100,6 +121,7 @@ import Testing
             ):
                 #expect(frames == toldFrames && loops == toldLoops && times == toldTimes)
             case (.failure(let read), .failure(let told)): #expect(read == told && read.message == told.message)
+            case (.regions(let read), .regions(let told)): #expect(read == told)
             default: Issue.record("the kinds differ")
             }
         }

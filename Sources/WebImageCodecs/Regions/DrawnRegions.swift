@@ -7,6 +7,8 @@ package final class DrawnRegions: RegionSource {
     private let drawn = Lock<[(level: Int, image: Image)]>([])
     /// Held while a level is drawn, so that reads of its tiles draw it once.
     private let drawing = Lock(())
+    /// Reads of a drawing wait for one that draws its level. On a queue with one thread, they wait without blocking the threads that decode.
+    package let readQueue: WorkQueue? = WorkQueue(name: "webimage.drawings", width: 1)
 
     /// The number of levels that are kept; another one is smaller or is not shown at the same time.
     private static let keptCount = 2

@@ -29,7 +29,8 @@ extension ImageCodersManager {
         for data: Data,
         options: RegionOptions = RegionOptions()
     ) async throws(WebImageError) -> any RegionReader {
-        try await RegionBytes(data).reader(coders: self, options: options)
+        // A slice is copied, on one of the library's threads.
+        try await CodingQueue.shared.run { RegionBytes(data) }.reader(coders: self, options: options)
     }
 }
 
@@ -55,28 +56,53 @@ extension RegionBytes {
         coders: ImageCodersManager,
         options: RegionOptions
     ) async throws(WebImageError) -> ImageRegionReader {
-        guard let coder = coders.coders.last(where: { $0.canDecode(self.beginning) }) else {
+        guard let coder = coders.regionCoder(for: beginning) else {
             // Throws an error that says why.
             _ = try coders.properties(of: beginning, limits: options.limits)
             throw WebImageError(.unsupportedFormat, "no coder decodes the image")
         }
         let queue = CodingQueue.queue(of: coder, for: beginning)
         return try await queue.run { () throws(WebImageError) in
-            let isJPEG = coder is JPEGCoder
-            let properties =
-                try isJPEG
-                ? JPEGRegions.properties(self, options.headerLimits)
-                : coder.properties(of: try self.data(options.limits), limits: options.headerLimits)
+            let properties = try self.properties(by: coder, options)
             let fallback = try RegionFallback(self, properties, options)
-            let levels = fallback.levels
-            var source: (any RegionSource)?
-            if let coder = coder as? any RegionCoder {
-                source = try coder.regions(of: self, properties: properties, levels: levels, options: options)
-            }
-            let chosen = if let source { source } else { try fallback.source(coder: coder) }
-            // Reads of a drawing wait for one that draws its level. On a queue with one thread, they wait without blocking the threads that decode.
-            let reads = chosen is DrawnRegions ? WorkQueue(name: "webimage.drawings", width: 1) : queue
-            return ImageRegionReader(chosen, properties: properties, levels: levels, options: options, queue: reads)
+            let native = try self.native(coder, properties, fallback, options)
+            let chosen = if let native { native } else { try fallback.source(coder: coder) }
+            return ImageRegionReader(
+                chosen,
+                properties: properties,
+                levels: fallback.levels,
+                options: options,
+                queue: chosen.readQueue ?? queue
+            )
+        }
+    }
+
+    /// Reads the header, of a JPEG without loading the file.
+    func properties(by coder: any ImageCoder, _ options: RegionOptions) throws(WebImageError) -> ImageProperties {
+        let limits = options.headerLimits
+        if coder is JPEGCoder { return try JPEGRegions.properties(self, limits) }
+        guard coder is any RegionServingCoder, file >= 0, ImageFormat(detecting: beginning) == .jpeg else {
+            return try coder.properties(of: data(options.limits), limits: limits)
+        }
+        return try longEnoughPrefix { (start) throws(WebImageError) in try coder.properties(of: start, limits: limits) }
+    }
+
+    /// Returns the coder's own source of regions; nil if it decodes the image as a whole.
+    private func native(
+        _ coder: any ImageCoder,
+        _ properties: ImageProperties,
+        _ fallback: RegionFallback,
+        _ options: RegionOptions
+    ) throws(WebImageError) -> (any RegionSource)? {
+        let levels = fallback.levels
+        if let coder = coder as? any RegionCoder {
+            return try coder.regions(of: self, properties: properties, levels: levels, options: options)
+        }
+        guard let serving = coder as? any RegionServingCoder,
+            let server = try serving.regionServer(of: input, options.setup(.regions, levels[0]))
+        else { return nil }
+        return ServedRegions(server, properties, levels: levels, options: options) { () throws(WebImageError) in
+            try fallback.source(coder: coder)
         }
     }
 }
@@ -131,13 +157,8 @@ struct RegionFallback {
         _ coder: any ImageCoder,
         _ cache: PyramidCache
     ) throws(WebImageError) -> (any RegionSource)? {
-        guard let coder = coder as? any RowCoder else { return nil }
-        var decoding = options.decoding
-        decoding.limits = options.headerLimits
-        let rowOptions = decoding
-        return try PyramidRegions(bytes, properties, levels, options, cache) { () throws(WebImageError) in
-            // The builder retains the bytes.
-            try coder.rows(of: bytes.data(options.limits), options: rowOptions)
+        try PyramidRegions(bytes, properties, levels, options, cache) { () throws(WebImageError) in
+            try coder.rowStrips(of: bytes, properties, options)
         }
     }
 }

@@ -76,16 +76,9 @@ final class JPEGRegions: RegionSource, @unchecked Sendable {
     /// Reads the header, which may be long: it can contain a colour profile and thumbnails.
     private static func header(_ bytes: RegionBytes, _ limits: ImageLimits) throws(WebImageError) -> (JPEGHeader, Data)
     {
-        var count = bytes.beginning.count
-        while true {
-            let start = try bytes.prefix(count)
-            do throws(WebImageError) {
-                let header = try JPEGHeader(start, limits: limits)
-                return (header, start.prefix(header.scanStart))
-            } catch {
-                guard error.code == .badImageData, count < bytes.byteCount, count < 8 << 20 else { throw error }
-                count *= 8
-            }
+        try bytes.longEnoughPrefix { (start) throws(WebImageError) in
+            let header = try JPEGHeader(start, limits: limits)
+            return (header, start.prefix(header.scanStart))
         }
     }
 

@@ -5,13 +5,10 @@ final class PyramidBuilder: @unchecked Sendable {
     // Sendable because it is used by one thread at a time.
 
     /// The rows; nil after the last one, as they can hold the coefficients of the whole image.
-    private var source: (any ScanlineSource)?
-    /// The file or data that the source reads.
-    private var bytes: RegionBytes?
+    private var source: (any RowStrips)?
     private let levels: [RegionLevel]
     private let tileSize: Int
     private let isLossy: Bool
-    private let transform: ColorTransform?
     private let format: PixelFormat
     private let file: PyramidFile
     private var row = 0
@@ -24,10 +21,8 @@ final class PyramidBuilder: @unchecked Sendable {
         var index = 0
     }
 
-    /// - Parameter bytes: What the source reads; retained.
     init(
-        _ source: any ScanlineSource,
-        retaining bytes: RegionBytes,
+        _ source: any RowStrips,
         levels: [RegionLevel],
         tileSize: Int,
         isLossy: Bool,
@@ -37,14 +32,12 @@ final class PyramidBuilder: @unchecked Sendable {
         guard source.width == levels[0].width, source.height == levels[0].height else {
             throw WebImageError(.badImageData, "the image has another size than its header")
         }
-        format = source.layout.hasAlpha ? .bgra8Premultiplied : .rgb8
+        format = source.format
         // Strips of the first level, of all others together, and half of a strip while it is added to the next level.
         let strip = source.width * format.bytesPerPixel * min(tileSize, source.height)
         try limits.check(decodedByteCount: strip * 2 + strip / 2)
-        (self.source, self.bytes, self.levels, self.tileSize) = (source, bytes, levels, tileSize)
+        (self.source, self.levels, self.tileSize) = (source, levels, tileSize)
         (self.isLossy, self.file) = (isLossy, file)
-        let limit = limits.maximumColorProfileByteCount
-        transform = ColorTransform.shared(profile: source.colorProfile, layout: source.layout, limit: limit)
         strips = levels.map { _ in Strip() }
     }
 
@@ -57,26 +50,10 @@ final class PyramidBuilder: @unchecked Sendable {
     func advance(_ deadline: DecodeDeadline?) throws(WebImageError) -> Int {
         guard let source else { return .max }
         let count = min(tileSize, source.height - row)
-        let plan = DecodePlan(width: source.width, height: count, orientation: .up, isThumbnail: false)
-        let sink = try RowSink(plan: plan, layout: source.layout, transform: transform, format: format)
-        let stride = (source.width * source.layout.bytesPerPixel + 63) & ~63
-        let scratch = try ScratchBuffer(byteCount: stride * Resampler.blockRows)
-        var done = 0
-        while done < count {
-            try deadline?.check()
-            let rows = min(Resampler.blockRows, count - done)
-            try source.readRows(rows, into: scratch.base, bytesPerRow: stride)
-            for index in 0..<rows {
-                sink.normalize(scratch.bytes + index * stride, count: source.width)
-                sink.put(scratch.bytes + index * stride)
-            }
-            done += rows
-        }
-        sink.flush()
-        try write(sink.bitmap, level: 0)
+        try write(source.read(count, deadline), level: 0)
         row += count
         guard row < source.height else {
-            (self.source, bytes, strips) = (nil, nil, [])
+            (self.source, strips) = (nil, [])
             file.finish()
             return .max
         }

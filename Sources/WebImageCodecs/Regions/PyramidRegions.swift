@@ -17,14 +17,14 @@ final class PyramidRegions: RegionSource {
 
     /// Returns nil if there is no file of tiles yet, and no rows to make one.
     ///
-    /// - Parameter rows: Returns the rows of the image. Only called without a file.
+    /// - Parameter strips: Returns the rows of the image. Only called without a file.
     init?(
         _ bytes: RegionBytes,
         _ properties: ImageProperties,
         _ levels: [RegionLevel],
         _ options: RegionOptions,
         _ cache: PyramidCache,
-        rows: () throws(WebImageError) -> (any ScanlineSource)?
+        strips: () throws(WebImageError) -> (any RowStrips)?
     ) throws(WebImageError) {
         (self.properties, self.options) = (properties, options)
         upright = levels
@@ -38,11 +38,10 @@ final class PyramidRegions: RegionSource {
             (self.file, builder) = (file, nil)
             return
         }
-        guard let rows = try rows() else { return nil }
+        guard let strips = try strips() else { return nil }
         file = try PyramidFile.create(cache, index)
         builder = try PyramidBuilder(
-            try ImageAssembler.rowsOf8Bits(rows, properties, options.decoding),
-            retaining: bytes,
+            strips,
             levels: index.levels,
             tileSize: tileSize,
             isLossy: isLossy,
@@ -108,23 +107,5 @@ final class PyramidRegions: RegionSource {
                 columns.count * pixel
             )
         }
-    }
-}
-
-extension ImageAssembler {
-    /// Returns the rows with 8 bits for each component.
-    fileprivate static func rowsOf8Bits(
-        _ source: any ScanlineSource,
-        _ properties: ImageProperties,
-        _ options: ImageDecodeOptions
-    ) throws(WebImageError) -> any ScanlineSource {
-        guard source.layout == .rgbaFloat else { return source }
-        let converter = HighBitDepthConverter(
-            color: source.color,
-            profile: source.colorProfile,
-            limit: options.limits.maximumColorProfileByteCount,
-            toneMaps: properties.isHighDynamicRange
-        )
-        return try NarrowedRows(source, converter, hasAlpha: properties.hasAlpha)
     }
 }

@@ -5,8 +5,7 @@ import Glibc
 package final class RegionBytes: Sendable {
     /// The bytes in memory; nil for a file that is not loaded.
     private let memory: Lock<Data?>
-    /// The descriptor of the file; -1 without one.
-    package let file: Int32
+    private let opened: RegionFile?
     package let byteCount: Int
     /// The first bytes, from which the format is detected.
     package let beginning: Data
@@ -17,7 +16,7 @@ package final class RegionBytes: Sendable {
     package init(_ data: Data) {
         // Slices are copied, so that offsets count from 0.
         let data = data.startIndex == 0 ? data : Data(data)
-        (memory, file, byteCount, path) = (Lock(data), -1, data.count, "")
+        (memory, opened, byteCount, path) = (Lock(data), nil, data.count, "")
         beginning = data.prefix(Self.beginningCount)
         identity = {
             let hash = data.withUnsafeBytes { (Hashing.xxh3($0), Hashing.xxh3($0, seed: 1)) }
@@ -47,16 +46,33 @@ package final class RegionBytes: Sendable {
             changed.tv_nsec,
         ]
         identity = { "file " + parts.map(String.init).joined(separator: " ") }
-        (self.file, byteCount, self.path, memory) = (file, Int(status.st_size), path, Lock(nil))
-        do throws(WebImageError) {
-            beginning = try Self.read(file, 0, min(Self.beginningCount, byteCount), path)
-        } catch {
-            close(file)
-            throw error
+        let opened = RegionFile(adopting: file, byteCount: Int(status.st_size))
+        (self.opened, byteCount, self.path, memory) = (opened, opened.byteCount, path, Lock(nil))
+        beginning = try Self.read(file, 0, min(Self.beginningCount, byteCount), path)
+    }
+
+    /// Uses bytes of another reader.
+    convenience init(_ input: RegionInput) throws(WebImageError) {
+        switch input.bytes {
+        case .data(let data): self.init(data)
+        case .file(let file): try self.init(file)
         }
     }
 
-    deinit { if file >= 0 { close(file) } }
+    private init(_ file: RegionFile) throws(WebImageError) {
+        (opened, byteCount, path, memory) = (file, file.byteCount, "the file", Lock(nil))
+        identity = { "" }
+        beginning = try Self.read(file.descriptor, 0, min(Self.beginningCount, byteCount), path)
+    }
+
+    /// The descriptor of the file; -1 without one.
+    package var file: Int32 { opened?.descriptor ?? -1 }
+
+    /// The bytes for a server.
+    var input: RegionInput {
+        if let opened { return RegionInput(.file(opened), beginning: beginning) }
+        return RegionInput(.data(memory.withLock { $0 } ?? Data()), beginning: beginning)
+    }
 
     /// Enough for the detection of every format.
     private static let beginningCount = 64 << 10
@@ -66,6 +82,18 @@ package final class RegionBytes: Sendable {
         if let data = memory.withLock({ $0 }) { return data.prefix(count) }
         guard count > beginning.count else { return beginning }
         return try Self.read(file, 0, min(count, byteCount), path)
+    }
+
+    /// Calls `body` with the first bytes, and with more of them as long as it throws that they are damaged: a header may be long.
+    func longEnoughPrefix<Value>(_ body: (Data) throws(WebImageError) -> Value) throws(WebImageError) -> Value {
+        var count = beginning.count
+        while true {
+            let start = try prefix(count)
+            do throws(WebImageError) { return try body(start) } catch {
+                guard error.code == .badImageData, count < byteCount, count < 8 << 20 else { throw error }
+                count *= 8
+            }
+        }
     }
 
     /// Returns all bytes, which stay in memory.

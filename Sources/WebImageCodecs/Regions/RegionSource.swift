@@ -20,6 +20,9 @@ package protocol RegionSource: AnyObject, Sendable {
     /// The queue for passes that take long; nil for the queue of the reads.
     var passQueue: WorkQueue? { get }
 
+    /// The queue for reads, if one with fewer threads is needed than that of the coder; else nil.
+    var readQueue: WorkQueue? { get }
+
     /// Indicates whether regions of the full size are decoded without the rest of the image.
     var isNative: Bool { get }
 
@@ -31,6 +34,7 @@ extension RegionSource {
     package func rowsNeeded(for area: PixelArea, level: Int) -> Int { 0 }
     package func advance() throws(WebImageError) -> Int { .max }
     package var passQueue: WorkQueue? { nil }
+    package var readQueue: WorkQueue? { nil }
     package var isNative: Bool { false }
     package func replacement(after error: WebImageError) throws(WebImageError) -> (any RegionSource)? { nil }
 }
@@ -98,8 +102,15 @@ extension RegionOptions {
 }
 
 extension PixelArea {
-    package var right: Int { left + width }
-    package var bottom: Int { top + height }
+    /// The upright rectangle of an image's first rows as stored.
+    init(firstStoredRows count: Int, from orientation: ImageOrientation, in size: RegionLevel) {
+        switch orientation {
+        case .up, .upMirrored: self.init(left: 0, top: 0, width: size.width, height: count)
+        case .down, .downMirrored: self.init(left: 0, top: size.height - count, width: size.width, height: count)
+        case .leftMirrored, .left: self.init(left: 0, top: 0, width: count, height: size.height)
+        case .right, .rightMirrored: self.init(left: size.width - count, top: 0, width: count, height: size.height)
+        }
+    }
 
     /// Returns the rectangle as stored, before the orientation is applied.
     ///

@@ -3,7 +3,7 @@ import Glibc
 import WebImage
 
 /// Decodes texts that begin with "HAZARD ", to images of 4 x 4 pixels.
-struct HazardCoder: AnimatedImageCoder {
+struct HazardCoder: AnimatedImageCoder, RegionServingCoder {
     private static let mark = "HAZARD "
 
     func canDecode(_ data: Data) -> Bool { data.starts(with: Data(Self.mark.utf8)) }
@@ -42,6 +42,18 @@ struct HazardCoder: AnimatedImageCoder {
         options: ImageDecodeOptions
     ) throws(WebImageError) -> any AnimatedImageProvider { HazardAnimation(name(data)) }
 
+    func regionCoder(for beginning: Data) -> (any ImageCoder)? { self }
+
+    func regionServer(of input: RegionInput, _ setup: RegionSetup) throws(WebImageError) -> (any RegionServer)? {
+        guard case .file(let file) = input.bytes, file.byteCount > 0 else { return nil }
+        var bytes = [UInt8](repeating: 0, count: file.byteCount)
+        let count = pread(file.descriptor, &bytes, bytes.count, 0)
+        let name = name(Data(bytes.prefix(max(count, 0))))
+        if name == "whole" { return nil }
+        if name.hasPrefix("open ") { Hazards.run(String(name.dropFirst(5))) }
+        return HazardRegions(name)
+    }
+
     func canEncode(to format: ImageFormat) -> Bool { false }
 
     func encode(_ image: Image, to format: ImageFormat, options: ImageEncodeOptions) throws(WebImageError) -> Data {
@@ -77,5 +89,30 @@ final class HazardAnimation: AnimatedImageProvider {
     func frame(at index: Int) throws(WebImageError) -> Image {
         if index == 1 { Hazards.run(name) }
         return images[index]
+    }
+}
+
+/// An image of 4 x 4 pixels, whose region or rows are a hazard.
+final class HazardRegions: RegionServer {
+    private let name: String
+
+    init(_ name: String) { self.name = name }
+
+    var readableRows: [Int] { name == "endless" ? [0] : [4] }
+    var rowFormat: PixelFormat { .bgra8Premultiplied }
+    func advance() throws(WebImageError) -> [Int] { readableRows }
+
+    func read(_ area: PixelArea, level: Int) throws(WebImageError) -> Image {
+        if name == "refuse" { throw WebImageError(.badImageData, "no\u{1B}[31m picture\n") }
+        Hazards.run(name)
+        // The first request opened the image.
+        Lies.request = 2
+        Lies.tell(name)
+        return HazardCoder.picture(0)
+    }
+
+    func readRows(_ count: Int, width: Int) throws(WebImageError) -> Bitmap {
+        Hazards.run(name)
+        return HazardCoder.picture(0).bitmap
     }
 }

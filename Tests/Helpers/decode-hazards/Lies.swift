@@ -8,6 +8,8 @@ import WebImage
 /// Answers that no honest worker gives. The loop itself sends what follows them.
 enum Lies {
     private static let socket = Int32(webimage_worker_socket)
+    /// The number of the request that is answered; a worker has one thread.
+    nonisolated(unsafe) static var request: UInt64 = 1
 
     static func tell(_ name: String) {
         var picture = IsolatedImage(HazardCoder.picture(0))
@@ -84,7 +86,7 @@ enum Lies {
     }
 
     private static func message(_ picture: IsolatedImage) -> [UInt8] {
-        IsolationReply(id: 1, answer: .image(picture)).message
+        IsolationReply(id: request, answer: .image(picture)).message
     }
 
     private static func sealed(_ byteCount: Int) -> Int32 {

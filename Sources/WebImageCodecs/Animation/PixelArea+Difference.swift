@@ -1,39 +1,12 @@
 import CPixels
 
-/// A non-empty rectangle of pixels.
-package struct PixelArea: Sendable, Hashable {
-    package var left: Int
-    package var top: Int
-    package var width: Int
-    package var height: Int
-
-    package init(left: Int, top: Int, width: Int, height: Int) {
-        self.left = left
-        self.top = top
-        self.width = width
-        self.height = height
-    }
-
+extension PixelArea {
     private init(_ rectangle: cpixels_rectangle) {
         self.init(
             left: Int(rectangle.left),
             top: Int(rectangle.top),
             width: Int(rectangle.width),
             height: Int(rectangle.height)
-        )
-    }
-
-    /// One pixel in the corner, for frames that change nothing.
-    package static let corner = PixelArea(left: 0, top: 0, width: 1, height: 1)
-
-    /// Returns the smallest rectangle that contains both.
-    package func union(_ other: PixelArea) -> PixelArea {
-        let (left, top) = (min(left, other.left), min(top, other.top))
-        return PixelArea(
-            left: left,
-            top: top,
-            width: max(self.left + width, other.left + other.width) - left,
-            height: max(self.top + height, other.top + other.height) - top
         )
     }
 
