@@ -6,6 +6,26 @@ struct TileSource: Sendable {
     let grid: TileGrid
     /// Reads a rectangle of a level; may be cancelled. Called from any thread.
     let read: @Sendable (_ rect: ImageRect, _ level: Int) async throws -> Image
+    /// Returns a rectangle of an image in memory, whose pixels it shares; nil if tiles have to be read.
+    private(set) var part: (@Sendable (ImageRect) -> Image?)?
+
+    init(grid: TileGrid, read: @escaping @Sendable (_ rect: ImageRect, _ level: Int) async throws -> Image) {
+        (self.grid, self.read) = (grid, read)
+    }
+
+    /// Creates a source of parts of an image in memory; nil if the image is not too big for a texture.
+    init?(_ image: Image) {
+        guard max(image.pixelWidth, image.pixelHeight) > TileGrid.longestSide,
+            let bitmap = try? image.bitmap.upright(from: image.orientation),
+            let grid = TileGrid(levels: [(bitmap.width, bitmap.height)], side: TileGrid.longestSide / 2)
+        else { return nil }
+        let part: @Sendable (ImageRect) -> Image = { rect in
+            let (x, y, width, height) = (Int(rect.x), Int(rect.y), Int(rect.width), Int(rect.height))
+            return Image(bitmap: bitmap.part(x: x, y: y, width: width, height: height))
+        }
+        self.init(grid: grid) { rect, _ in part(rect) }
+        self.part = part
+    }
 
     /// Returns whether an image is drawn in tiles: if it is too big for a texture, and its source has the same pixels.
     @MainActor
@@ -19,12 +39,10 @@ struct TileSource: Sendable {
         guard context?.decodeOptions == nil, context?.page == nil, context?.videoTime == nil,
             context?.rawDevelopment == nil
         else { return false }
-        // Only the manager's loads decode in other processes, and with the program's coders.
+        // Only the manager's loads obey its policy, and use the program's coders.
         guard manager.policy.isTrusted, context?.imageCoder == nil else { return false }
         // A processor may select another page or loader.
-        guard manager.optionsProcessor == nil else { return false }
-        guard let isolation = (context?.decoding ?? manager.decoding).isolation else { return true }
-        return isolation.formats?.contains(image.metadata.format) == false
+        return manager.optionsProcessor == nil
     }
 
     /// Returns the context of a zoomable image's load: the whole image may have any number of pixels, because it is decoded at the size of the
@@ -34,8 +52,6 @@ struct TileSource: Sendable {
         var context = context ?? WebImageContext()
         let manager = context.customManager ?? .shared
         guard context.decodeOptions == nil, manager.policy.isTrusted else { return context }
-        // If all formats are isolated, no image has tiles.
-        if let isolation = (context.decoding ?? manager.decoding).isolation, isolation.formats == nil { return context }
         var options = ImageDecodeOptions()
         options.limits.maximumPixelCount = RegionOptions().maximumImagePixelCount
         context.decodeOptions = options
@@ -67,10 +83,11 @@ struct TileSource: Sendable {
         _ options: WebImageOptions,
         _ context: WebImageContext?
     ) async throws -> any RegionReader {
+        let coders = coders(context?.decoding ?? manager.decoding)
         // Other loaders may have other bytes than the file.
         let loader = context?.imageLoader ?? manager.imageLoader
         if url.isFileURL, loader is ImageLoadersManager || loader is FileImageLoader {
-            return try await ImageCodersManager.shared.regionReader(forFileAt: url.path)
+            return try await coders.regionReader(forFileAt: url.path)
         }
         var context = context
         // It observes the load of the image.
@@ -82,6 +99,12 @@ struct TileSource: Sendable {
         )
         // Tiles of newer bytes would be drawn over the former image.
         if let hash, hash != data.contentHash { throw WebImageError(.badImageData, "the image has changed", url: url) }
-        return try await ImageCodersManager.shared.regionReader(for: data)
+        return try await coders.regionReader(for: data)
+    }
+
+    /// The coders that decode tiles where the image's load decodes.
+    private static func coders(_ place: DecodingPlace) -> ImageCodersManager {
+        guard place.isolation != nil else { return .shared }
+        return ImageCodersManager(coders: [place.coder(insteadOf: ImageCodersManager.shared)])
     }
 }

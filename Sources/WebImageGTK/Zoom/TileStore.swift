@@ -11,6 +11,10 @@ final class TileStore {
 
     /// Reads at a time. More would only delay the tiles that are wanted first.
     static let mostReads = 3
+    /// Reads at a time while the image moves: a processor is left for drawing it.
+    static let mostReadsInMotion = min(max(CodingQueue.processorCount - 1, 1), mostReads)
+    /// The time after a move during which the image counts as moving.
+    private static let motion: UInt64 = 150_000_000
     /// New textures in a frame: each is converted or uploaded when it is first drawn.
     static let mostNewInFrame = 4
 
@@ -31,18 +35,33 @@ final class TileStore {
     private var hasRead = false
     private var wanted: [TileIndex] = []
     private var frame = 0
+    private var viewport: TileViewport?
+    private var lastMove: UInt64?
+    private let clock: ClockSource
 
-    init(_ source: TileSource) { self.source = source }
+    init(_ source: TileSource, clock: ClockSource = .system) { (self.source, self.clock) = (source, clock) }
 
     isolated deinit { for task in reads.values { task.cancel() } }
 
     /// Begins a frame: takes a few of the arrived tiles.
-    func beginFrame() {
+    func beginFrame(_ viewport: TileViewport) {
         frame += 1
+        if let former = self.viewport, former.visible != viewport.visible || former.drawn != viewport.drawn {
+            lastMove = clock.monotonicNanoseconds()
+        }
+        self.viewport = viewport
         for (tile, image) in arrived.prefix(Self.mostNewInFrame) { insert(image, at: tile) }
         arrived.removeFirst(min(arrived.count, Self.mostNewInFrame))
         // GTK is drawing now, and does not accept a request for another frame.
         if !arrived.isEmpty { MainMailbox.shared.post { [weak self] in self?.arrivalHandler?() } }
+    }
+
+    /// Stores missing tiles of an image in memory, as ones that this frame draws.
+    func fill(_ wanted: [TileIndex]) {
+        guard let part = source.part else { return }
+        for tile in wanted where tiles[tile] == nil {
+            if let image = part(source.grid.readPixels(of: tile)) { insert(image, at: tile) }
+        }
     }
 
     /// Stores a tile as one that this frame draws.
@@ -87,12 +106,15 @@ final class TileStore {
     }
 
     private func startReads() {
-        guard reads.count < Self.mostReads else { return }
+        guard source.part == nil else { return }
+        let isMoving = lastMove.map { clock.monotonicNanoseconds() < $0 + Self.motion } ?? false
+        let most = isMoving ? Self.mostReadsInMotion : Self.mostReads
+        guard reads.count < most else { return }
         let known = Set(arrived.map(\.tile))
         for tile in wanted where tiles[tile] == nil && reads[tile] == nil && !known.contains(tile) {
             guard !failed.contains(tile) else { continue }
             start(tile)
-            if reads.count >= Self.mostReads { return }
+            if reads.count >= most { return }
         }
     }
 

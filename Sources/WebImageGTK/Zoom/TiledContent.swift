@@ -26,8 +26,9 @@ final class TiledContent {
         isOpaque: Bool,
         base: () -> Void
     ) {
-        store.beginFrame()
+        store.beginFrame(viewport)
         let schedule = TileSchedule(grid, viewport)
+        store.fill(schedule.visible)
         let placements = schedule.placements(store.contains)
         let substitutes = placements.filter { !isWhole($0) }
         if isOpaque {

@@ -16,10 +16,15 @@ final class TiledImage: ViewFeature {
     private var scrolling: [Signal] = []
     /// The scrolled window whose adjustments are observed.
     private var scroller: WeakObject?
+    /// The view's own image, if it is too big for a texture, in several of them.
+    private var parts: (image: Image, content: TiledContent)?
 
     init(_ state: ViewState) {
         self.state = state
-        Signal("unmap", of: state.view) { [weak self] in self?.content?.store.clear() }
+        Signal("unmap", of: state.view) { [weak self] in
+            self?.content?.store.clear()
+            self?.parts = nil
+        }
         state.paintable.tiles = { [weak self] in self?.draw(into: $0, $1, $2) ?? false }
     }
 
@@ -32,6 +37,8 @@ final class TiledImage: ViewFeature {
 
     /// The tiles, once their source is open.
     var store: TileStore? { content?.store }
+    /// The parts of the view's own image, if it is too big for a texture.
+    var partStore: TileStore? { parts?.content.store }
 
     /// True if the visible image is drawn in tiles or will be.
     var isWanted: Bool { provides(state?.shown) }
@@ -45,7 +52,7 @@ final class TiledImage: ViewFeature {
     /// Releases the tiles.
     func close() {
         opening?.cancel()
-        (opener, opening, content, loadNumber) = (nil, nil, nil, nil)
+        (opener, opening, content, loadNumber, parts) = (nil, nil, nil, nil, nil)
     }
 
     /// Draws the image that the view shows in tiles once it is zoomed, if it is to be drawn in tiles.
@@ -105,25 +112,17 @@ final class TiledImage: ViewFeature {
 
     // MARK: Drawing
 
-    /// Draws the image in tiles, and returns false if it has enough pixels without them.
+    /// Draws the image in tiles if it has too few pixels without them, or else in parts if it is too big for a texture. Returns false if it is
+    /// not drawn.
     private func draw(into snapshot: OpaquePointer, _ width: Double, _ height: Double) -> Bool {
-        guard let state, let shown = state.shown, provides(shown), state.paintable.showsStillContent else {
-            return false
-        }
+        guard let state, let shown = state.shown, state.paintable.showsStillContent else { return false }
         let scale = ViewGeometry.deviceScale(of: state.view)
         let drawn = ImageSize(width: width * scale, height: height * scale)
         watchScrolling()
-        guard drawn.width > Double(shown.image.pixelWidth) + 1 || drawn.height > Double(shown.image.pixelHeight) + 1,
-            let place = ViewGeometry.visiblePlace(of: state, width, height, scale: scale)
-        else {
-            content?.store.load([])
-            return false
-        }
-        guard let content else {
-            // Not while GTK draws.
-            if opener != nil { MainMailbox.shared.post { [weak self] in self?.beginOpening() } }
-            return false
-        }
+        let isEnlarged =
+            drawn.width > Double(shown.image.pixelWidth) + 1 || drawn.height > Double(shown.image.pixelHeight) + 1
+        if !isEnlarged || !provides(shown) { content?.store.load([]) }
+        guard let place = ViewGeometry.visiblePlace(of: state, width, height, scale: scale) else { return false }
         var viewport = TileViewport(drawn: drawn, visible: place.visible.scaled(by: scale))
         if let pointer = state.zoom?.pointer {
             viewport.pointer = ImagePoint(
@@ -131,19 +130,39 @@ final class TiledImage: ViewFeature {
                 y: viewport.visible.y + pointer.y * scale
             )
         }
+        let size = ImageSize(width: width, height: height)
+        func edges(_ image: ImageSize) -> TileEdges {
+            TileEdges(image: image, drawn: size, scale: scale, phase: place.phase)
+        }
+        /// Draws the view's own image.
+        func drawParts() -> Bool {
+            guard let parts = self.parts(of: state.paintable.content?.image) else { return false }
+            let grid = parts.store.source.grid
+            parts.draw(into: snapshot, at: edges(grid.size), viewport, isOpaque: !shown.image.hasAlpha) {}
+            return true
+        }
+        guard isEnlarged, provides(shown) else { return drawParts() }
+        guard let content else {
+            // Not while GTK draws.
+            if opener != nil { MainMailbox.shared.post { [weak self] in self?.beginOpening() } }
+            return drawParts()
+        }
         content.draw(
             into: snapshot,
-            at: TileEdges(
-                image: shown.image.uprightSourceSize,
-                drawn: ImageSize(width: width, height: height),
-                scale: scale,
-                phase: place.phase
-            ),
+            at: edges(shown.image.uprightSourceSize),
             viewport,
             isOpaque: !shown.image.hasAlpha,
-            base: { state.paintable.drawVisible(into: snapshot, width, height) }
+            base: { if !drawParts() { state.paintable.drawVisible(into: snapshot, width, height) } }
         )
         return true
+    }
+
+    /// Returns the parts of the view's own image; nil if one texture will do.
+    private func parts(of image: Image?) -> TiledContent? {
+        guard let image else { return nil }
+        if let parts, parts.image === image { return parts.content }
+        parts = TileSource(image).map { (image, TiledContent(TileStore($0))) }
+        return parts?.content
     }
 
     /// Draws again whenever the view scrolls: only the tiles to see are drawn.
@@ -156,7 +175,7 @@ final class TiledImage: ViewFeature {
         ]
         scrolling = adjustments.compactMap(\.self).map { adjustment in
             Signal("value-changed", of: UnsafeMutableRawPointer(adjustment)) { [weak self] in
-                guard let self, content != nil else { return }
+                guard let self, content != nil || parts != nil else { return }
                 self.state?.existingPaintable?.invalidate()
             }
         }
