@@ -9,9 +9,12 @@ extension CacheCommand {
         var allocated: Int
         var oldest: String?
         var newest: String?
+        /// The files of intermediate tiles; nil for a namespace.
+        var pyramids: Int?
+        var pyramidBytes: Int?
     }
 
-    static func stats(_ cache: DiskCache, json: Bool) -> Int32 {
+    static func stats(_ cache: DiskCache, _ pyramids: PyramidCache?, json: Bool) -> Int32 {
         var stats = Stats(path: cache.path, entries: 0, bytes: 0, allocated: 0)
         var oldest: Date?
         var newest: Date?
@@ -24,6 +27,8 @@ extension CacheCommand {
         }
         stats.oldest = oldest.map { JSONLine.time($0.timeIntervalSince1970) }
         stats.newest = newest.map { JSONLine.time($0.timeIntervalSince1970) }
+        let tiles = pyramids?.usage
+        (stats.pyramids, stats.pyramidBytes) = (tiles?.fileCount, tiles?.byteCount)
         if json {
             Terminal.print(JSONLine.text(stats))
         } else {
@@ -34,6 +39,10 @@ extension CacheCommand {
             )
             if let first = stats.oldest, let last = stats.newest {
                 Terminal.print("last used between \(first) and \(last)\n")
+            }
+            if let pyramids, let tiles, tiles.fileCount > 0 {
+                let (count, bytes) = (tiles.fileCount, ByteCount.describe(Int64(tiles.byteCount)))
+                Terminal.print("\(Terminal.plain(pyramids.directory))\n\(bytes) of tiles of \(count) huge images\n")
             }
         }
         return ExitStatus.success

@@ -8,7 +8,8 @@ enum CacheCommand: Command {
     static let summary = """
         Manages the cache: stats (entries and bytes), list, path [SOURCE…] (the directory, or files of sources),
         remove SOURCE…, trim (removes expired entries, and the oldest above --max-size), clear, verify (checks every
-        entry; --remove deletes damaged ones).
+        entry; --remove deletes damaged ones). Without --namespace, stats and clear include the intermediate tiles of
+        'webimage tiles' and of viewers.
         """
     static let specs =
         [
@@ -38,9 +39,10 @@ enum CacheCommand: Command {
         where arguments.has(name) && action != owner {
             throw UsageError("\(name) is for \(owner), not for \(action)")
         }
+        let pyramids = arguments.has("--namespace") ? nil : Self.pyramids(arguments)
         let run: @Sendable () throws -> Int32
         switch action {
-        case "stats": run = { stats(common.makeDiskCache(), json: common.json) }
+        case "stats": run = { stats(common.makeDiskCache(), pyramids, json: common.json) }
         case "list": run = { list(common.makeDiskCache(), json: common.json) }
         case "path": run = { try path(common.makeDiskCache(), rest, json: common.json) }
         case "remove": run = { try remove(common.makeDiskCache(), rest, json: common.json) }
@@ -57,12 +59,20 @@ enum CacheCommand: Command {
             run = { trim(common.makeDiskCache(), limits, json: common.json) }
         case "clear":
             await common.removePartialDownloads()
-            run = { clear(common.makeDiskCache(), json: common.json) }
+            run = {
+                pyramids?.removeAll()
+                return clear(common.makeDiskCache(), json: common.json)
+            }
         case "verify":
             let removes = arguments.has("--remove")
             run = { verify(common.makeDiskCache(), removes: removes, json: common.json) }
         default: throw UsageError("unknown action '\(action)'")
         }
         return try await blocking(run)
+    }
+
+    /// The intermediate tiles, where `webimage tiles` with the same `--cache-dir` puts them.
+    static func pyramids(_ arguments: ParsedArguments) -> PyramidCache? {
+        arguments.value("--cache-dir").map { PyramidCache(directory: $0) } ?? .shared
     }
 }

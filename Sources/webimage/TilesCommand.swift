@@ -22,6 +22,7 @@ enum TilesCommand: Command {
             "directory for intermediate tiles; $XDG_CACHE_HOME/webimage-pyramids by default"
         ),
         OptionSpec("--disk-budget", value: "BYTES", "maximum size of intermediate tiles (4G); 1G by default"),
+        OptionSpec("--force", "write into a directory that is not empty, and overwrite tiles there"),
         OptionSpec("--json", "one JSON object on standard output"),
         OptionSpec("--quiet", "no line for the result"),
     ]
@@ -48,6 +49,7 @@ enum TilesCommand: Command {
         let (options, directory) = try (regionOptions(arguments, layout), directory(arguments))
         let json = arguments.has("--json")
         do {
+            if !arguments.has("--force") { try await blocking { try checkIsEmpty(directory) } }
             let path = source.url.path(percentEncoded: false)
             let reader = try await ImageCodersManager.shared.regionReader(forFileAt: path, options: options)
             let writer = TileWriter(reader: reader, layout: layout, directory: directory)
@@ -87,6 +89,17 @@ enum TilesCommand: Command {
         return output.hasSuffix("/") && output.count > 1 ? String(output.dropLast()) : output
     }
 
+    /// - Throws: If the directory has files, which tiles could overwrite.
+    private static func checkIsEmpty(_ directory: String) throws {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        guard names.isEmpty else {
+            throw OutputError(
+                message: "\(directory): the directory is not empty; --force writes the tiles there nevertheless",
+                number: EEXIST
+            )
+        }
+    }
+
     private static func regionOptions(_ arguments: ParsedArguments, _ layout: TileLayout) throws -> RegionOptions {
         var options = RegionOptions()
         // Deep Zoom ends with a level of one pixel, which is reduced from the last that the reader has.
@@ -94,8 +107,7 @@ enum TilesCommand: Command {
         // The file is the user's own, and is meant to be huge.
         options.limits.maximumSideLength = 1 << 24
         options.limits.maximumEncodedByteCount = 4 << 30
-        var cache = PyramidCache.shared
-        if let directory = arguments.value("--cache-dir") { cache = PyramidCache(directory: directory) }
+        var cache = CacheCommand.pyramids(arguments)
         if let text = arguments.value("--disk-budget") {
             guard let bytes = ByteCount.parse(text), bytes >= 1_000_000 else {
                 throw UsageError("--disk-budget takes a number of bytes of at least 1M, such as 4G, not '\(text)'")

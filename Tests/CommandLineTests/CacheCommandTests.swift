@@ -79,6 +79,24 @@ import Testing
         #expect(try CommandLineHarness.objects(await cache("stats", "--json")).first?.entries == 0)
     }
 
+    @Test func `Stats and clear include intermediate tiles, but not for a namespace`() async throws {
+        _ = try await fill(1)
+        for name in ["a.pyramid", "b.pyramid", "part-c"] {
+            try Data(repeating: 0, count: 1000).write(to: URL(filePath: "\(harness.cache)/\(name)"))
+        }
+        let stats = try #require(try CommandLineHarness.objects(await cache("stats", "--json")).first)
+        #expect(stats.entries == 1 && stats.pyramids == 3 && stats.pyramidBytes == 3000)
+        #expect(try await cache("stats").output.contains("tiles of 3 huge images"))
+        let named = try await CommandLineHarness.objects(cache("stats", "--namespace", "default", "--json")).first
+        #expect(named?.entries == 1 && named?.pyramids == nil)
+        #expect(try await cache("clear", "--namespace", "default").status == 0)
+        #expect(FileManager.default.fileExists(atPath: "\(harness.cache)/a.pyramid"))
+        #expect(try await cache("clear").status == 0)
+        let names = try FileManager.default.contentsOfDirectory(atPath: harness.cache)
+        // A file that is being written belongs to its writer.
+        #expect(names.filter { $0.hasSuffix(".pyramid") || $0.hasPrefix("part-") } == ["part-c"])
+    }
+
     @Test func `Verify finds a damaged entry and removes it on request`() async throws {
         let urls = try await fill(2)
         let path = try await cache("path", urls[0]).lines[0]

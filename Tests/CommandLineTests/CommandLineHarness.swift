@@ -74,6 +74,8 @@ struct JSONLine: Decodable {
     var modified: String?
     var accessed: String?
     var entries: Int?
+    var pyramids: Int?
+    var pyramidBytes: Int?
     var exists: Bool?
     var reason: String?
     var removed: Bool?

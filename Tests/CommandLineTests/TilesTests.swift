@@ -128,6 +128,23 @@ import WebImage
         #expect(outside.status == 1 && outside.errors.contains("outside the image"))
     }
 
+    @Test func `Tiles overwrite nothing, unless it is asked for`() async throws {
+        _ = try photo("photo.jpg")
+        let words = ["tiles", "photo.jpg", "-o", "map", "--tile-size", "256"]
+        try FileManager.default.createDirectory(
+            atPath: harness.directory.path("map"),
+            withIntermediateDirectories: true
+        )
+        #expect(try await harness.run(words).status == 0)
+        let tile = harness.directory.path("map/image_files/0/0_0.jpg")
+        try Data("changed".utf8).write(to: URL(filePath: tile))
+        let refused = try await harness.run(words)
+        #expect(refused.status == 1 && refused.errors.contains("map: the directory is not empty; --force"))
+        #expect(try Data(contentsOf: URL(filePath: tile)) == Data("changed".utf8))
+        #expect(try await harness.run(words + ["--force"]).status == 0)
+        #expect(try Data(contentsOf: URL(filePath: tile)) != Data("changed".utf8))
+    }
+
     @Test(arguments: [
         ["photo.jpg"], ["-o", "out"], ["photo.jpg", "-o", "out", "--format", "zip"],
         ["photo.jpg", "-o", "out", "--tile-size", "1"],

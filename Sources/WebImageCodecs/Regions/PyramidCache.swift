@@ -11,8 +11,8 @@ import Glibc
 public struct PyramidCache: Sendable, Hashable {
     /// The path of the directory. It is created when it is needed, with its parent directories.
     public var directory: String
-    /// The maximum number of bytes of all files. The files that were opened least recently are removed to make room. 1 GiB by default. An image that
-    /// needs more is refused with ``WebImageError/Code/limitExceeded``.
+    /// The maximum number of bytes of all files, also of those that other processes are writing. The files that were opened least recently are removed
+    /// to make room. 1 GiB by default. An image that needs more is refused with ``WebImageError/Code/limitExceeded``.
     public var maximumByteCount: Int
 
     /// Creates a description of a directory. Nothing is read or written.
@@ -40,6 +40,12 @@ public struct PyramidCache: Sendable, Hashable {
     }
 
     // MARK: Files
+
+    /// The number and bytes of the files, also of those that are being written. Blocks the thread.
+    package var usage: (fileCount: Int, byteCount: Int) {
+        let files = list { $0.hasSuffix(Self.suffix) || $0.hasPrefix(Self.partPrefix) }
+        return (files.count, files.reduce(0) { $0 + $1.byteCount })
+    }
 
     static let suffix = ".pyramid"
 
@@ -105,14 +111,22 @@ public struct PyramidCache: Sendable, Hashable {
         return files
     }
 
-    /// Removes files until that many bytes fit in.
-    func makeRoom(for byteCount: Int, keeping kept: String) {
+    /// Removes files until a file of that many bytes fits in.
+    ///
+    /// - Parameters:
+    ///   - part: The name of the file, which is being written.
+    ///   - kept: The name of the file that it will replace, which is not removed.
+    /// - Returns: The number of bytes that are missing because other files are being written; 0 or less if it fits in.
+    func makeRoom(for byteCount: Int, of part: String, keeping kept: String) -> Int {
+        let others = list { $0.hasPrefix(Self.partPrefix) && $0 != part }
         var files = files()
-        var total = files.reduce(0) { $0 + $1.byteCount }
-        while total > maximumByteCount - byteCount, let file = files.first {
+        var excess = byteCount - maximumByteCount
+        for count in others.map(\.byteCount) + files.map(\.byteCount) { excess += count }
+        while excess > 0, let file = files.first {
             files.removeFirst()
-            guard file.name != kept else { continue }
-            if unlink(path(file.name)) == 0 { total -= file.byteCount }
+            // Not counted any more, as it will be replaced.
+            if file.name == kept || unlink(path(file.name)) == 0 { excess -= file.byteCount }
         }
+        return excess
     }
 }

@@ -90,7 +90,10 @@ final class PyramidFile: @unchecked Sendable {
         }
         // Looking at the directory takes longer than writing a small tile.
         if required - checkedEnd > most / 64 {
-            cache.makeRoom(for: required, keeping: name)
+            let missing = cache.makeRoom(for: required, of: part, keeping: name)
+            guard missing <= 0 else {
+                throw .limitExceeded("PyramidCache.maximumByteCount", allowed: most, required: most + missing)
+            }
             checkedEnd = required
         }
         try write(tile, at: end)
@@ -104,9 +107,14 @@ final class PyramidFile: @unchecked Sendable {
     func finish() {
         guard let path = temporary.withLock({ $0 }) else { return }
         let bytes = index.withLock { $0 }.encoded(at: end)
-        cache.makeRoom(for: end + bytes.count, keeping: name)
+        _ = cache.makeRoom(for: end + bytes.count, of: part, keeping: name)
         do throws(WebImageError) { try write(bytes, at: end) } catch { return }
         if rename(path, cache.path(name)) == 0 { temporary.withLock { $0 = nil } }
+    }
+
+    /// The name of the file until it is complete.
+    private var part: String {
+        temporary.withLock { $0 }.flatMap { $0.split(separator: "/").last.map(String.init) } ?? ""
     }
 
     private func write(_ data: Data, at offset: Int) throws(WebImageError) {

@@ -237,6 +237,29 @@ import Testing
         #expect(names().isEmpty)
     }
 
+    @Test func `Files that others are writing count, and are not removed`() async throws {
+        try cache.create()
+        let data = try picture(200, 130, alpha: true)
+        _ = try await reader(data).read(Self.all(RegionLevel(width: 200, height: 130)), level: 0)
+        let bytes = cache.usage.byteCount
+        cache.removeAll()
+        let part = try make("part-other", time: time(nil))
+        #expect(flock(part, LOCK_EX | LOCK_NB) == 0 && ftruncate(part, 10_000) == 0)
+        #expect(cache.usage.byteCount == 10_000)
+        for (most, isRefused) in [(bytes + 9000, true), (bytes + 11_000, false)] {
+            let reader = try await reader(data, PyramidCache(directory: cache.directory, maximumByteCount: most))
+            let all = Self.all(reader.levels[0])
+            if isRefused {
+                let error = await #expect(throws: WebImageError.self) { try await reader.read(all, level: 0) }
+                #expect(error?.code == .limitExceeded && error?.limit?.required ?? 0 > most)
+            } else {
+                _ = try await reader.read(all, level: 0)
+            }
+            #expect(names().contains("part-other"))
+        }
+        close(part)
+    }
+
     @Test func `An index is parsed only if it is whole`() throws {
         var index = PyramidIndex(identity: "file", size: RegionLevel(width: 300, height: 200), tileSize: 64)
         index[0, column: 1, row: 2] = PyramidIndex.Entry(offset: 8, byteCount: 90, checksum: 7)
