@@ -441,6 +441,22 @@ if hasGTK {
     ]
 }
 
+// The server is built if libmicrohttpd and GnuTLS are installed, unless WEBIMAGE_SERVER (1 or 0) decides.
+let hasServer =
+    switch Context.environment["WEBIMAGE_SERVER"] {
+    case "1": true
+    case "0": false
+    default: hasHeader("microhttpd.h") && hasHeader("gnutls/crypto.h")
+    }
+if hasServer {
+    package.products.append(.library(name: "WebImageServer", targets: ["WebImageServer"]))
+    package.targets += [
+        systemLibrary("CGnuTLS", apt: "libgnutls28-dev", yum: "gnutls-devel"),
+        module("WebImageServer", on: "WebImage", c: "CGnuTLS"),
+        tests("WebImageServerTests", on: "WebImage", "WebImageServer"),
+    ]
+}
+
 // Fuzzing: with WEBIMAGE_FUZZ=1 a program for libFuzzer, which Scripts/fuzz builds, else tests of the same targets. Both use the
 // same sources, so only one of them is built.
 let fuzzDependencies = testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CCurl"] + formatModules

@@ -19,6 +19,7 @@ import Testing
             "WebImageLoading": Set(middle),
             "WebImage": ["WebImageLoading"],
             "WebImageGTK": ["WebImage"],
+            "WebImageServer": ["WebImage"],
             "WebImageFakes": ["WebImageModel"],
             "WebImageTestSupport": ["WebImage", "WebImageFakes"],
             "WebImageFormats": Set(formats).union(["WebImageCodecs", "WebImageIsolation"]),

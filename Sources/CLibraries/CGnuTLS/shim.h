@@ -1,0 +1,3 @@
+#pragma once
+#include <gnutls/gnutls.h>
+#include <gnutls/crypto.h>

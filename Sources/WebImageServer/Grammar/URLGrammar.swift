@@ -1,0 +1,31 @@
+import Glibc
+
+/// The syntax of a server's URLs: makes a request from a path. Grammars are values; they read nothing and keep nothing.
+///
+/// A path is checked in this order: its parts, the signature, the options, the expiry, and the source. The work is proportional to the
+/// length of the path.
+package protocol URLGrammar: Sendable {
+    /// Returns the request that a path stands for.
+    ///
+    /// - Parameters:
+    ///   - path: the target of the HTTP request as it was sent: percent-encoded, with the leading slash; a query is ignored.
+    ///   - defaults: the options before those of the path are applied, for example from client hints.
+    ///   - now: the time in seconds since 1970, to compare the expiry with.
+    /// - Throws: ``ServerError`` with status 400 for an invalid path, 403 for a wrong signature or something that is not allowed, 404 for
+    ///   an expired one, 422 for an option that is not implemented.
+    func request(
+        forPath path: String,
+        defaults: VariantOptions,
+        now: Int64
+    ) throws(ServerError) -> VariantRequest
+}
+
+extension URLGrammar {
+    /// Returns the request that a path stands for, without other defaults, now.
+    ///
+    /// - Parameter path: the target of the HTTP request as it was sent, with the leading slash.
+    /// - Throws: ``ServerError``.
+    package func request(forPath path: String) throws(ServerError) -> VariantRequest {
+        try request(forPath: path, defaults: VariantOptions(), now: Int64(time(nil)))
+    }
+}
