@@ -12,7 +12,7 @@ import WebImage
         options.maxAge = 5
         options.extend.gravity = VariantGravity(.south)
         options.trim.equalVertical = true
-        options.watermark.scale = 0.5
+        options.watermark.widthScale = 0.5
         options.pixelate = 1
         #expect(options.canonical == VariantOptions())
         options.cacheBuster = "1"

@@ -55,6 +55,12 @@ package struct ServerError: Error, Sendable, Hashable {
     /// The server's configuration does not allow the source: 403.
     package static let forbiddenSource = ServerError(status: 403, message: "Source is not allowed")
 
+    /// Nothing is at the path: 404.
+    package static let notFound = ServerError(status: 404, message: "Not found")
+
+    /// The path is too long: 414.
+    package static let tooLong = ServerError(status: 414, message: "URL is too long")
+
     /// The time until which the URL is valid has passed: 404.
     package static let expired = ServerError(status: 404, message: "Expired URL")
 

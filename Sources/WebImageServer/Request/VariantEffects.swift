@@ -14,9 +14,9 @@ package enum VariantBackground: Sendable, Hashable {
 package enum VariantColorEffect: Sendable, Hashable {
     /// Adds a part of the full range, -1...1, to each component.
     case brightness(Double)
-    /// Multiplies the distance from mid-grey by 1 + the value, -1...1.
+    /// Multiplies the distance from mid-grey by a factor, 0 or greater.
     case contrast(Double)
-    /// Multiplies the distance from grey by the value; 0 or greater.
+    /// Multiplies the distance from grey by a factor.
     case saturation(Double)
     /// Keeps the luminance only.
     case grayscale
@@ -26,12 +26,24 @@ package enum VariantColorEffect: Sendable, Hashable {
 package struct VariantWatermark: Sendable, Hashable {
     /// Where the image is drawn.
     package enum Position: Sendable, Hashable {
-        /// At an edge, a corner or the centre; not at the smart or the focus point.
+        /// At an edge, a corner or the centre; not at the smart or the focus point. With the offsets.
         case gravity(VariantGravity.Kind)
         /// In rows and columns over the whole result; the offsets are the distances between them.
         case repeated
-        /// From the top left corner, in pixels or parts; negative offsets are from the right and the bottom edge.
-        case topLeft
+        /// On each axis by itself (thumbor); without the offsets.
+        case axes(x: Placement, y: Placement)
+    }
+
+    /// A place on one axis.
+    package enum Placement: Sendable, Hashable {
+        /// A distance in pixels, 0 or greater: of the left or top edges, or from the end, of the right or bottom ones.
+        case pixels(Int, fromEnd: Bool)
+        /// The same as a part of the result's side.
+        case part(Double, fromEnd: Bool)
+        /// In the middle.
+        case center
+        /// Side by side over the whole result.
+        case repeated
     }
 
     /// The opacity, 0...1; 0 if nothing is drawn.
@@ -42,8 +54,10 @@ package struct VariantWatermark: Sendable, Hashable {
     package var xOffset = 0.0
     /// The vertical offset: in pixels from 1 on or down from -1, a part of the result's height between.
     package var yOffset = 0.0
-    /// The size relative to the result, greater than 0; 0 for the watermark's own.
-    package var scale = 0.0
+    /// The part of the result's width in which the watermark is fitted; 0 for no limit. It keeps its size if both are 0.
+    package var widthScale = 0.0
+    /// The part of the result's height in which the watermark is fitted; 0 for no limit.
+    package var heightScale = 0.0
     /// The URL of the image; nil for the server's.
     package var source: String?
 

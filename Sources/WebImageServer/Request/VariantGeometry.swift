@@ -28,16 +28,25 @@ package enum VariantLength: Sendable, Hashable {
 
 /// A point of attraction: the part of an image that stays when the rest is cropped, or where it is placed on a larger canvas.
 package struct VariantGravity: Sendable, Hashable {
-    /// Where the point is.
+    /// Where the point is. Raw values are imgproxy's names.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// The centre.
         case center = "ce"
+        /// The top edge.
         case north = "no"
+        /// The right edge.
         case east = "ea"
+        /// The bottom edge.
         case south = "so"
+        /// The left edge.
         case west = "we"
+        /// The top left corner.
         case northWest = "nowe"
+        /// The top right corner.
         case northEast = "noea"
+        /// The bottom left corner.
         case southWest = "sowe"
+        /// The bottom right corner.
         case southEast = "soea"
         /// The most salient part of the image.
         case smart = "sm"
@@ -72,6 +81,8 @@ package struct VariantExtension: Sendable, Hashable {
     package var isEnabled = false
     /// Where the image lies.
     package var gravity = VariantGravity()
+    /// The colour of the added pixels; nil for the background of the request.
+    package var background: VariantBackground?
 
     /// Creates one that is off.
     package init() {}

@@ -3,7 +3,7 @@ package import WebImage
 /// How an image is processed and answered: the options of a request as a value. All defaults are imgproxy's.
 ///
 /// The order of the operations is fixed, whatever the order in the URL: trim, crop, scale, rotate and flip, crop to the result,
-/// effects, extend, padding, watermark, background, encode. Optional values that are nil stand for the server's setting.
+/// effects, background, extend, padding, watermark, encode. Optional values that are nil stand for the server's setting.
 package struct VariantOptions: Sendable, Hashable {
     // MARK: Size
 
@@ -38,8 +38,8 @@ package struct VariantOptions: Sendable, Hashable {
     package var gravity = VariantGravity()
     /// The part of the source that is processed.
     package var crop = VariantCrop()
-    /// Points of interest that the client found, in pixels of the source (thumbor's `focal`): gravity is the centre of the first if it
-    /// is not nil.
+    /// A part of interest that the client found, in pixels of the source (thumbor's `focal`): its centre
+    /// is the gravity if it is not nil.
     package var focalRegion: VariantRegion?
     /// Removal of a surrounding border of one colour.
     package var trim = VariantTrim()
@@ -56,6 +56,9 @@ package struct VariantOptions: Sendable, Hashable {
     package var flipHorizontal = false
     /// Indicates whether the image is mirrored at its horizontal axis, after the rotation.
     package var flipVertical = false
+    /// The clockwise rotation of the finished image in degrees: 0, 90, 180 or 270 (thumbor's `rotate`). Sizes and gravity are those
+    /// before it.
+    package var resultRotation = 0
 
     // MARK: Colours and effects
 
