@@ -3,7 +3,7 @@ package import WebImage
 /// How an image is processed and answered: the options of a request as a value. All defaults are imgproxy's.
 ///
 /// The order of the operations is fixed, whatever the order in the URL: trim, crop, scale, rotate and flip, crop to the result,
-/// effects, background, extend, padding, watermark, encode. Optional values that are nil stand for the server's setting.
+/// effects, extend, padding, background, watermark, encode. Optional values that are nil stand for the server's setting.
 package struct VariantOptions: Sendable, Hashable {
     // MARK: Size
 
