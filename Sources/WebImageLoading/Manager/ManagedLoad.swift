@@ -9,6 +9,16 @@ struct ManagedLoad: Sendable {
         case data
         /// The original bytes, only stored on disk.
         case store
+        /// The image as encoded bytes.
+        case encoded(ImageEncoding)
+
+        /// True if the result is an image, and not the bytes of the original.
+        var isOfImage: Bool {
+            switch self {
+            case .image, .encoded: true
+            case .data, .store: false
+            }
+        }
     }
 
     let manager: WebImageManager
@@ -35,6 +45,7 @@ struct ManagedLoad: Sendable {
             startImage()
         case .data: startData()
         case .store: startStoring()
+        case .encoded(let encoding): startEncoded(encoding)
         }
     }
 

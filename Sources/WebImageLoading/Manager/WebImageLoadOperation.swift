@@ -17,6 +17,8 @@ public final class WebImageLoadOperation: WebImageOperation {
         case deliveries(@Sendable (Delivery) -> Void)
         /// Receives the original bytes and no image; empty data from a load that only stores them on disk.
         case data(@Sendable (Result<Data, WebImageError>) -> Void)
+        /// Receives the image as encoded bytes.
+        case encoded(@Sendable (Result<EncodedImage, WebImageError>) -> Void)
     }
 
     /// A delivery of a load.
@@ -179,7 +181,7 @@ public final class WebImageLoadOperation: WebImageOperation {
             case .each(let completion): mailbox.append { completion(.success(interim)) }
             case .last: if !isPreview { state.held = { interim.asLast(refreshError: $0) } }
             case .deliveries(let body): mailbox.append { body(.interim(interim)) }
-            case .data: break
+            case .data, .encoded: break
             }
             return mailbox
         }
@@ -206,6 +208,15 @@ public final class WebImageLoadOperation: WebImageOperation {
         callbackQueue.async { completion(.success(data)) }
     }
 
+    /// Ends a load of an encoded image.
+    func end(_ image: EncodedImage) {
+        let ending = takeEnd()
+        guard case .encoded(let completion)? = ending.receiver else { return }
+        leave()
+        observation?.end(.delivered(image.source))
+        callbackQueue.async { completion(.success(image)) }
+    }
+
     private func finish(_ ending: State, with result: Result<WebImageResult, WebImageError>) {
         guard let receiver = ending.receiver else { return }
         if case .failure(let error) = result { leave(error) } else { leave() }
@@ -219,6 +230,9 @@ public final class WebImageLoadOperation: WebImageOperation {
             call(ending.mailbox) { completion(.success(held(error))) }
         case .deliveries(let body): call(ending.mailbox) { body(.last(result)) }
         case .data(let completion): callbackQueue.async { completion(result.map { _ in Data() }) }
+        case .encoded(let completion):
+            // Only errors get here.
+            if case .failure(let error) = result { callbackQueue.async { completion(.failure(error)) } }
         }
     }
 
@@ -237,7 +251,7 @@ public final class WebImageLoadOperation: WebImageOperation {
         case .last(let completion):
             if let held = ending.held { call(ending.mailbox) { completion(.success(held(nil))) } }
         case .deliveries(let body): call(ending.mailbox) { body(.nothingMore) }
-        case .each, .data: break
+        case .each, .data, .encoded: break
         }
     }
 

@@ -92,7 +92,7 @@ extension WebImageManager {
             url: url,
             load: load,
             originalKey: originalKey,
-            resultKey: (kind == .image ? originalKey.map { resultKey(for: $0, load) } : originalKey) ?? "",
+            resultKey: (kind.isOfImage ? originalKey.map { resultKey(for: $0, load) } : originalKey) ?? "",
             progress: progress
         )
         started.start(as: kind)

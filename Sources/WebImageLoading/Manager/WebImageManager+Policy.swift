@@ -28,6 +28,23 @@ extension WebImageManager {
         self.init(policy: policy, cache: cache, downloader: WebImageDownloader(config: config))
     }
 
+    /// Creates a manager with a source policy and a memory limit; see ``init(policy:cache:config:)``.
+    package convenience init(
+        policy: SourcePolicy,
+        cache: any ImageCaching,
+        config: WebImageDownloaderConfig,
+        memoryBudget: DecodedMemoryBudget
+    ) {
+        var config = config
+        config.sourcePolicy = policy
+        self.init(
+            policy: policy,
+            cache: cache,
+            downloader: WebImageDownloader(config: config),
+            pipeline: memoryBudget.pipeline
+        )
+    }
+
     /// - Parameter downloader: A downloader whose config has the policy.
     convenience init(
         policy: SourcePolicy,

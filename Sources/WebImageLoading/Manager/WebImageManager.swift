@@ -83,6 +83,10 @@ public final class WebImageManager: Sendable {
     /// The number of running loads that can be cancelled.
     var runningCount: Int { running.withLock { $0.count } }
 
+    /// The number of images that were encoded for clients (``loadEncodedImage(with:options:context:encoding:completion:)``), by all managers
+    /// that share work.
+    package var encodeCount: Int { pipeline.totals.encodes.value }
+
     /// Waits until every background refresh (`stale-while-revalidate`) has ended and its result is stored. Call it before the program
     /// exits, so that its next run has the newer images.
     ///

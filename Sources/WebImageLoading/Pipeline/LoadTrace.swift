@@ -117,7 +117,7 @@ extension WorkKey {
         case .revalidation, .original, .store: .data
         case .decode, .entryImage: .decode
         case .transform: .transform
-        case .result: .image
+        case .result, .encoded: .image
         }
     }
 }

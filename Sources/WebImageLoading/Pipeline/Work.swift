@@ -18,6 +18,7 @@ extension WorkKey {
         case .decode(let plan): DecodeWork(plan: plan)
         case .transform(let plan): TransformWork(plan: plan)
         case .result(let plan): ResultWork(plan: LoadPlan(result: plan))
+        case .encoded(let plan): EncodedWork(plan: plan)
         }
     }
 }

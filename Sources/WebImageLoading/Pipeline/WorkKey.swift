@@ -19,4 +19,6 @@ enum WorkKey: Hashable, Sendable {
     case transform(Boxed<LoadPlan.Transform>)
     /// Get the requested image and store it in the requested caches.
     case result(Boxed<LoadPlan.Result>)
+    /// Get the requested image as encoded bytes.
+    case encoded(Boxed<LoadPlan.Encoded>)
 }

@@ -8,6 +8,7 @@ enum WorkOutput: Sendable {
     case revalidated(Revalidated)
     case data(OriginalData)
     case image(PipelineImage)
+    case encoded(EncodedImage)
 }
 
 typealias WorkResult = Result<WorkOutput, WebImageError>

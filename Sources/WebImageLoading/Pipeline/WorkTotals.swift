@@ -8,6 +8,7 @@ final class WorkTotals: Sendable {
     let storedByteCount = Counter()
     let decodes = Counter()
     let decodedPixelCount = Counter()
+    let encodes = Counter()
 
     func noteDecode(pixelCount: Int) {
         decodes.add()

@@ -1,0 +1,116 @@
+import FoundationEssentials
+
+extension LoadPlan {
+    /// The stage that encodes the requested image for clients.
+    struct Encoded: Hashable, Sendable {
+        let result: Boxed<Result>
+        let encoding: Boxed<ImageEncoding>
+        /// The key of the encoded bytes on disk, in the result's cache; nil to neither look there nor store.
+        let cacheKey: String?
+    }
+}
+
+/// Gets an image as encoded bytes: from disk if they are still fresh, otherwise from the image, and stores them.
+///
+/// The bytes are stored with the record of the original's response, so that an entry is fresh exactly as long as the original.
+struct EncodedWork: Work {
+    let plan: Boxed<LoadPlan.Encoded>
+
+    var key: WorkKey { .encoded(plan) }
+
+    private var load: LoadPlan { LoadPlan(result: plan.value.result) }
+    private var encoding: ImageEncoding { plan.value.encoding.value }
+    private var cache: any ImageCaching { load.cache }
+    private var rule: StorageRule { load.decode.original.rule }
+    private var coder: any ImageCoder { load.decode.coder }
+
+    func start(_ job: WorkJob) {
+        guard let key = plan.value.cacheKey else { return make(job, former: nil) }
+        job.require(DiskReadWork(cache: cache, cacheKey: key)) { result in
+            guard case .success(.diskEntry(let entry?)) = result, !entry.data.isEmpty else {
+                return make(job, former: nil)
+            }
+            if isFresh(entry) { finish(entry, entry.validators?.record, job) } else { make(job, former: entry) }
+        }
+    }
+
+    private func isFresh(_ entry: CachedImageData) -> Bool {
+        if case .hit = rule.decision(for: CachedValidators(entry), isStored: true) { return true }
+        return false
+    }
+
+    private func finish(_ entry: CachedImageData, _ record: HTTPCacheRecord?, _ job: WorkJob) {
+        let image = EncodedImage(data: entry.data, hash: entry.dataHash.value, record: record, source: .disk)
+        job.finish(.success(.encoded(image)))
+    }
+
+    /// - Parameter former: The stale entry.
+    private func make(_ job: WorkJob, former: CachedImageData?) {
+        job.require(ResultWork(plan: load)) { result in
+            switch result {
+            case .success(.image(let image)): encode(image, job, former: former)
+            case .success: job.finish(.failure(WebImageError(.badImageData, "there is no image", url: load.url)))
+            case .failure(let error): job.finish(.failure(error))
+            }
+        }
+    }
+
+    private func encode(_ image: PipelineImage, _ job: WorkJob, former: CachedImageData?) {
+        let record = record(of: image)
+        let hash = image.image.metadata.sourceHash
+        // The server has confirmed the original that the entry was made of.
+        if let former, let known = former.validators?.receivedHash, hash != 0, known == hash {
+            store(former.data, image, record, job)
+            return finish(former, record, job)
+        }
+        // The closure owns the image, and is released before the end.
+        let input = Lock<PipelineImage?>(image)
+        job.perform(.nothing, after: image.image, on: CodingQueue.shared) { given in
+            guard let image = input.withLock({ $0.take() }), !job.isCancelled else { return }
+            do throws(WebImageError) {
+                _ = try given.get()
+                let format = encoding.format(of: image.image, by: coder)
+                let data = try coder.encodeImageOrAnimation(
+                    image.image,
+                    to: format,
+                    options: encoding.options(for: format)
+                )
+                guard !job.isCancelled else { return }
+                job.pipeline.totals.encodes.add()
+                store(data, image, record, job)
+                job.finish(
+                    .success(
+                        .encoded(
+                            EncodedImage(
+                                data: data,
+                                hash: nil,
+                                record: record,
+                                isStorable: image.isStorable,
+                                source: .none
+                            )
+                        )
+                    )
+                )
+            } catch {
+                job.finish(.failure(error.with(url: load.url)))
+            }
+        }
+    }
+
+    /// Returns the record of the response that the image was made of.
+    private func record(of image: PipelineImage) -> HTTPCacheRecord? {
+        if let record = image.status?.known?.validators?.record { return record }
+        return rule.validators(of: image.loaded?.response, receivedHash: nil)?.record
+    }
+
+    private func store(_ data: Data, _ image: PipelineImage, _ record: HTTPCacheRecord?, _ job: WorkJob) {
+        // Damaged images may become whole with the next download.
+        guard let key = plan.value.cacheKey, image.isStorable, !image.image.metadata.isDamaged else { return }
+        let hash = image.image.metadata.sourceHash
+        var request = ImageStoreRequest(key: key, data: data)
+        request.cacheType = .disk
+        request.validators = CacheValidators(record: record, receivedHash: hash == 0 ? nil : hash)
+        cache.store(request, completion: nil)
+        job.note(.stored(key: key, .disk))
+    }
+}
