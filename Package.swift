@@ -274,6 +274,7 @@ let package = Package(
             c: "CLinux"
         ),
         module("WebImage", on: "WebImageLoading"),
+        module("WebImageFleet", on: "WebImageCache"),
         .target(
             name: "WebImageFormats",
             dependencies: ["WebImageCodecs", "WebImageIsolation"] + formatProducts,
@@ -336,6 +337,7 @@ let package = Package(
         tests("WebImagePlayerTests", on: "WebImagePlayer", "ModelTestSupport"),
         tests("WebImageIsolationTests", on: "WebImageIsolation", "ModelTestSupport", "CIsolation"),
         tests("WebImageLoadingTests", on: "WebImageLoading", "LoadingTestSupport", "CTestSupport"),
+        tests("WebImageFleetTests", on: "WebImage", "WebImageFleet", "LoadingTestSupport"),
         tests("AnimationTests", on: "WebImage", "CodecsTestSupport", "ModelTestSupport"),
         tests("CacheQueryTests", on: "WebImage", "LoadingTestSupport", "CTestSupport"),
         tests("DownloadTests", on: "WebImage", "LoadingTestSupport"),
@@ -459,7 +461,8 @@ if hasServer {
 
 // Fuzzing: with WEBIMAGE_FUZZ=1 a program for libFuzzer, which Scripts/fuzz builds, else tests of the same targets. Both use the
 // same sources, so only one of them is built.
-let fuzzDependencies = testDependencies(["WebImage"]) + ["WebImageFormats", "TestSupport", "CCurl"] + formatModules
+let fuzzDependencies =
+    testDependencies(["WebImage"]) + ["WebImageFleet", "WebImageFormats", "TestSupport", "CCurl"] + formatModules
 if Context.environment["WEBIMAGE_FUZZ"] == "1" {
     package.targets.append(
         .executableTarget(

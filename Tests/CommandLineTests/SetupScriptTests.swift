@@ -94,7 +94,7 @@ import Testing
 
     @Test func `Missing packages are listed on request, each once, and nothing is installed`() async throws {
         try await completeMachine(
-            installed: "lib*|poppler*|g++|python3*|mount|e2fsprogs|ca-certificates|x*|fonts-*|adwaita-*"
+            installed: "lib*|poppler*|g++|python3*|mount|e2fsprogs|ca-certificates|redis*|x*|fonts-*|adwaita-*"
         )
         let run = try await setup("--list")
         #expect(run.status == 0 && run.errors.isEmpty)

@@ -18,6 +18,7 @@ import Testing
             "WebImageModel": ["WebImageSupport"],
             "WebImageLoading": Set(middle),
             "WebImage": ["WebImageLoading"],
+            "WebImageFleet": ["WebImageCache"],
             "WebImageGTK": ["WebImage"],
             "WebImageServer": ["WebImage"],
             "WebImageFakes": ["WebImageModel"],

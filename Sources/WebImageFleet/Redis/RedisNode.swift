@@ -1,0 +1,317 @@
+import Glibc
+import WebImageCache
+
+/// One node and the connection to it: pipelined commands, whose replies arrive in their order. Used only on the thread of the client's
+/// loop.
+final class RedisNode {
+    private enum Connection {
+        case none
+        /// The host's name is being looked up.
+        case resolving
+        case connecting(RedisSocket, since: UInt64)
+        /// The number of replies that are missing before commands may be sent.
+        case greeting(RedisSocket, missing: Int)
+        case ready(RedisSocket)
+    }
+
+    /// A command that was sent.
+    private struct Sent {
+        /// Nil for a command whose reply does not matter.
+        let request: RedisRequest?
+        let time: UInt64
+    }
+
+    /// What a connection needs from its surroundings.
+    struct Surroundings {
+        /// Looks a name up on another thread; the answer is given to ``RedisNode/resolved(_:at:)``.
+        var resolve: (RedisEndpoint) -> Void
+        /// Takes a reply that needs another node, or another attempt.
+        var refused: (RedisRequest, RedisRefusal, RedisNode) -> Void
+        /// Called after a connection has failed.
+        var failed: (RedisNode) -> Void
+        var random: () -> Double
+    }
+
+    let endpoint: RedisEndpoint
+    private let configuration: RedisConfiguration
+    private let surroundings: Surroundings
+    private(set) var health: NodeHealth
+    private var connection = Connection.none
+    private var addresses: [RedisSocket.Address] = []
+    private var reader: RESPReader
+    private var output: [UInt8] = []
+    private var outputStart = 0
+    /// Commands that wait for the connection.
+    private var waiting: [RedisRequest] = []
+    /// Commands that were sent, of which the first `answeredCount` have a reply.
+    private var sent: [Sent] = []
+    private var answeredCount = 0
+
+    init(_ endpoint: RedisEndpoint, _ configuration: RedisConfiguration, _ surroundings: Surroundings) {
+        self.endpoint = endpoint
+        self.configuration = configuration
+        self.surroundings = surroundings
+        reader = RESPReader(limits: configuration.limits)
+        health = NodeHealth(rules: configuration.health)
+    }
+
+    deinit { socket?.close() }
+
+    private var socket: RedisSocket? {
+        switch connection {
+        case .none, .resolving: nil
+        case .connecting(let socket, _), .greeting(let socket, _), .ready(let socket): socket
+        }
+    }
+
+    /// The descriptor to wait for, and whether it must be possible to write.
+    var interest: (descriptor: Int32, writes: Bool)? {
+        guard let socket else { return nil }
+        if case .connecting = connection { return (socket.descriptor, true) }
+        return (socket.descriptor, outputStart < output.count)
+    }
+
+    // MARK: Commands
+
+    /// Takes a command, or fails it at once if the circuit is open.
+    ///
+    /// - Parameter isAsking: True if the node is asked although another has the slot.
+    func take(_ request: RedisRequest, isAsking: Bool = false, at now: UInt64) {
+        request.admission = health.admit(at: now)
+        guard request.admission != .refused else { return request.finish(.failure(.unavailable)) }
+        request.attempts += 1
+        if case .ready = connection { return send(request, isAsking: isAsking, at: now) }
+        // It is not asked in vain when the connection is made: the node then refuses it, and it is redirected again.
+        waiting.append(request)
+        if case .none = connection { connect(at: now) }
+    }
+
+    private func send(_ request: RedisRequest, isAsking: Bool = false, at now: UInt64) {
+        if isAsking { send(RedisCommand("ASKING"), for: nil, at: now) }
+        send(request.command, for: request, at: now)
+    }
+
+    private func send(_ command: RedisCommand, for request: RedisRequest?, at now: UInt64) {
+        command.write(to: &output)
+        sent.append(Sent(request: request, time: now))
+    }
+
+    /// Writes as much as possible.
+    func flush(at now: UInt64) {
+        guard let socket, outputStart < output.count else { return }
+        if case .connecting = connection { return }
+        while outputStart < output.count {
+            let progress = output.withUnsafeBytes { socket.send(UnsafeRawBufferPointer(rebasing: $0[outputStart...])) }
+            switch progress {
+            case .done(let count): outputStart += count
+            case .blocked: return
+            case .ended: return fail(at: now)
+            }
+        }
+        // Big values are not held for the next commands.
+        output.removeAll(keepingCapacity: output.capacity <= 256 << 10)
+        outputStart = 0
+    }
+
+    // MARK: Connecting
+
+    private func connect(at now: UInt64) {
+        if let address = RedisSocket.address(of: endpoint) {
+            addresses = [address]
+            tryNextAddress(at: now)
+        } else {
+            connection = .resolving
+            surroundings.resolve(endpoint)
+        }
+    }
+
+    /// Takes the addresses of the host.
+    func resolved(_ found: [RedisSocket.Address], at now: UInt64) {
+        guard case .resolving = connection else { return }
+        addresses = found
+        tryNextAddress(at: now)
+    }
+
+    private func tryNextAddress(at now: UInt64) {
+        while !addresses.isEmpty {
+            if let socket = RedisSocket(connectingTo: addresses.removeFirst()) {
+                connection = .connecting(socket, since: now)
+                return
+            }
+        }
+        fail(at: now)
+    }
+
+    private func connected(_ socket: RedisSocket, at now: UInt64) {
+        guard socket.isConnected else {
+            socket.close()
+            return tryNextAddress(at: now)
+        }
+        let handshake = configuration.handshake
+        connection = .greeting(socket, missing: handshake.count)
+        for command in handshake { send(command, for: nil, at: now) }
+        if handshake.isEmpty { sendWaiting(socket, at: now) }
+    }
+
+    private func sendWaiting(_ socket: RedisSocket, at now: UInt64) {
+        connection = .ready(socket)
+        let requests = waiting
+        waiting = []
+        for request in requests where request.isWanted { send(request, at: now) }
+        flush(at: now)
+    }
+
+    // MARK: Events
+
+    /// Handles what the system reports of the descriptor.
+    func handle(_ events: Int32, buffer: UnsafeMutableRawBufferPointer, at now: UInt64) {
+        if case .connecting(let socket, _) = connection {
+            if events & Int32(POLLOUT | POLLERR | POLLHUP) != 0 { connected(socket, at: now) }
+            return flush(at: now)
+        }
+        if events & Int32(POLLIN | POLLERR | POLLHUP) != 0 { read(buffer, at: now) }
+        if events & Int32(POLLOUT) != 0 { flush(at: now) }
+    }
+
+    private func read(_ buffer: UnsafeMutableRawBufferPointer, at now: UInt64) {
+        guard let socket else { return }
+        // One busy node must not keep the loop from the others.
+        for _ in 0..<16 {
+            switch socket.receive(into: buffer) {
+            case .done(let count):
+                reader.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                guard takeReplies(at: now) else { return }
+                if count < buffer.count { return }
+            case .blocked: return
+            case .ended: return fail(at: now)
+            }
+        }
+    }
+
+    /// Returns false after the connection has failed.
+    private func takeReplies(at now: UInt64) -> Bool {
+        while true {
+            let reply: RESPValue?
+            do throws(RESPReader.Failure) { reply = try reader.next() } catch {
+                fail(at: now)
+                return false
+            }
+            guard let reply else { return true }
+            if case .push = reply { continue }
+            // A reply that nobody has asked for: the stream has lost its order.
+            guard let sent = nextSent() else {
+                fail(at: now)
+                return false
+            }
+            guard take(reply, to: sent, at: now) else { return false }
+        }
+    }
+
+    /// Takes the oldest command without a reply.
+    private func nextSent() -> Sent? {
+        guard answeredCount < sent.count else { return nil }
+        defer {
+            answeredCount += 1
+            if answeredCount == sent.count || answeredCount >= 256 {
+                sent.removeFirst(answeredCount)
+                answeredCount = 0
+            }
+        }
+        return sent[answeredCount]
+    }
+
+    private func take(_ reply: RESPValue, to sent: Sent, at now: UInt64) -> Bool {
+        if case .greeting(let socket, let missing) = connection {
+            guard reply.isOK else {
+                fail(at: now)
+                return false
+            }
+            connection = .greeting(socket, missing: missing - 1)
+            if missing == 1 { sendWaiting(socket, at: now) }
+            return true
+        }
+        guard let request = sent.request else { return true }
+        guard case .error(let line) = reply else {
+            note(.answered, of: request, at: now)
+            request.finish(.success(reply))
+            return true
+        }
+        let refusal = RedisRefusal(line)
+        let isFailure = refusal.reaction(afterAttempts: request.attempts) == .failNode
+        note(isFailure ? .failed : .answered, of: request, at: now)
+        surroundings.refused(request, refusal, self)
+        return true
+    }
+
+    /// Counts the outcome of a request, unless it was counted as late.
+    private func note(_ outcome: NodeHealth.Outcome, of request: RedisRequest, at now: UInt64) {
+        guard request.isWanted else { return }
+        health.note(outcome, of: request.admission, at: now, random: surroundings.random())
+    }
+
+    // MARK: Time
+
+    /// Ends what has taken too long. Returns the time of the next call.
+    func expire(at now: UInt64) -> UInt64 {
+        var next = UInt64.max
+        waiting.removeAll { expire($0, at: now, &next) }
+        for entry in sent[answeredCount...] { if let request = entry.request { _ = expire(request, at: now, &next) } }
+        switch connection {
+        case .connecting(let socket, let since):
+            let end = since &+ configuration.connectTimeout
+            if now >= end {
+                socket.close()
+                tryNextAddress(at: now)
+            } else {
+                next = min(next, end)
+            }
+        case .greeting, .ready:
+            guard answeredCount < sent.count else { break }
+            let end = sent[answeredCount].time &+ configuration.silence
+            if now >= end { fail(at: now) } else { next = min(next, end) }
+        case .none, .resolving: break
+        }
+        return next
+    }
+
+    private func expire(_ request: RedisRequest, at now: UInt64, _ next: inout UInt64) -> Bool {
+        guard request.isWanted else { return true }
+        guard now >= request.deadline else {
+            next = min(next, request.deadline)
+            return false
+        }
+        note(.late, of: request, at: now)
+        request.finish(.failure(.late))
+        return true
+    }
+
+    /// Ends the connection; the next command makes another.
+    private func fail(at now: UInt64) {
+        let requests = waiting + sent[answeredCount...].compactMap(\.request)
+        socket?.close()
+        connection = .none
+        (addresses, output, outputStart, waiting) = ([], [], 0, [])
+        (sent, answeredCount) = ([], 0)
+        reader = RESPReader(limits: configuration.limits)
+        // One failed connection is one failure, however many commands it had.
+        if let request = requests.first(where: { $0.isWanted && Self.isProbe($0) }) ?? requests.first(where: \.isWanted)
+        {
+            note(.failed, of: request, at: now)
+        }
+        for request in requests { request.finish(.failure(.connection)) }
+        surroundings.failed(self)
+    }
+
+    private static func isProbe(_ request: RedisRequest) -> Bool {
+        if case .probe = request.admission { true } else { false }
+    }
+
+    /// Fails everything.
+    func close() {
+        let requests = waiting + sent[answeredCount...].compactMap(\.request)
+        socket?.close()
+        connection = .none
+        (waiting, sent, answeredCount) = ([], [], 0)
+        for request in requests { request.finish(.failure(.unavailable)) }
+    }
+}
