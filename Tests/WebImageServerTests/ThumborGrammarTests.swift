@@ -124,16 +124,18 @@ import WebImage
             $0.crop.gravity = VariantGravity(.northEast, xOffset: 10, yOffset: 20)
         }
         try expect("0x0:0x0", "50x50:10x10") { _ in }
-        try expect("trim", "trim:top-left") { $0.trim.threshold = 0 }
-        try expect("trim:bottom-right:30") { ($0.trim.threshold, $0.trim.color) = (30, .bottomRight) }
-        try expect("trim:30") { $0.trim.threshold = 30 }
+        try expect("trim", "trim:top-left") { ($0.trim.threshold, $0.trim.usesDistance) = (0, true) }
+        try expect("trim:bottom-right:30") {
+            ($0.trim.threshold, $0.trim.color, $0.trim.usesDistance) = (30, .bottomRight, true)
+        }
+        try expect("trim:30") { ($0.trim.threshold, $0.trim.usesDistance) = (30, true) }
         #expect(status("trim:99999999999") == 400)
     }
 
     @Test func `All options in their order`() throws {
         let path = "trim/300x200:400x500/adaptive-full-fit-in/-300x-400/left/top/smart/filters:brightness(100)"
         try expect(path) {
-            $0.trim.threshold = 0
+            ($0.trim.threshold, $0.trim.usesDistance) = (0, true)
             ($0.crop.width, $0.crop.height) = (100, 300)
             $0.crop.gravity = VariantGravity(.southEast, xOffset: 300, yOffset: 200)
             ($0.resizingType, $0.isAdaptive) = (.cover, true)

@@ -58,7 +58,7 @@ struct ThumborReader {
         var trim = VariantTrim()
         let parts = text.split(separator: ":")
         if parts.contains("bottom-right") { trim.color = .bottomRight }
-        trim.threshold = 0
+        (trim.threshold, trim.usesDistance) = (0, true)
         if let last = parts.last, isNumber(last) {
             guard let tolerance = Int32(last) else { throw .invalidArgument(of: "trim", "the tolerance is too large") }
             trim.threshold = Double(tolerance)

@@ -137,6 +137,8 @@ package struct VariantTrim: Sendable, Hashable {
     package var threshold: Double?
     /// The colour of the border.
     package var color = Color.topLeft
+    /// Indicates whether the distance of colours counts, instead of the difference of each component without noise (thumbor).
+    package var usesDistance = false
     /// Indicates whether the same width is removed at the left and at the right.
     package var equalHorizontal = false
     /// Indicates whether the same height is removed at the top and at the bottom.

@@ -1,0 +1,240 @@
+package import WebImage
+
+/// Makes the pixels of a result from those of a decoded source, as a request's options say.
+///
+/// The source may be decoded smaller than it is, down to ``decodeSize(of:source:)``, stretched to exactly that size.
+package struct VariantTransformer: ImageTransformer {
+    /// The options of the request.
+    let options: VariantOptions
+    /// The source as its header describes it.
+    private let source: VariantPlan.Source
+    /// Indicates whether the format of the result has no alpha: then transparent pixels become the background, or white.
+    private let isOpaque: Bool
+    /// The decoded watermark; without it, none is drawn.
+    private let watermark: Image?
+
+    /// Creates a transformer.
+    ///
+    /// - Parameters:
+    ///   - options: the options of the request.
+    ///   - source: the source, before it is trimmed.
+    ///   - isOpaque: whether the format of the result has no alpha.
+    ///   - watermark: the decoded image that is drawn if the options have a watermark; it must be that of the options.
+    package init(
+        _ options: VariantOptions,
+        source: VariantPlan.Source,
+        isOpaque: Bool = false,
+        watermark: Image? = nil
+    ) {
+        self.options = options
+        self.source = source
+        self.isOpaque = isOpaque
+        self.watermark = options.watermark.opacity > 0 ? watermark : nil
+    }
+
+    /// Returns the size at which a source must be decoded at least; that of the source if it is trimmed.
+    ///
+    /// - Throws: ``ServerError`` if the result would be too large.
+    package static func decodeSize(
+        of options: VariantOptions,
+        source: VariantPlan.Source
+    ) throws(ServerError) -> PixelSize {
+        let plan = try VariantPlan(options, source: source)
+        return options.trim.threshold == nil ? plan.decodeSize : source.size
+    }
+
+    /// `Variant(…)` with the options that concern pixels and the size of the source.
+    package var transformerKey: String {
+        "Variant(\(options.pixelKey);\(source.size.width)x\(source.size.height);"
+            + "\(source.isVector)\(isOpaque)\(watermark != nil))"
+    }
+
+    /// Returns the result.
+    ///
+    /// - Throws: ``WebImageError/Code/limitExceeded`` if it is too large, and the errors of the operations.
+    package func transform(_ image: Image) throws(WebImageError) -> Image {
+        var (image, source) = (image, source)
+        if options.trim.threshold != nil { (image, source) = try trimmed(image, source) }
+        let plan: VariantPlan
+        do throws(ServerError) {
+            plan = try VariantPlan(options, source: source)
+        } catch {
+            throw WebImageError(.limitExceeded, error.message)
+        }
+        image = try scaled(image, source, plan)
+        image = try oriented(image, plan.orientation)
+        image = try cropped(image, plan)
+        image = try withEffects(image)
+        for canvas in plan.canvases { image = try placed(image, on: canvas) }
+        image = try withBackground(image)
+        if let watermark { image = try drawing(watermark, on: image, plan) }
+        switch plan.resultRotation {
+        case 90: return try image.reoriented(.right)
+        case 180: return try image.reoriented(.down)
+        case 270: return try image.reoriented(.left)
+        default: return image
+        }
+    }
+
+    /// Returns the memory cost: the result, and the two largest images on the way, with alpha.
+    package func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
+        var plan: VariantPlan?
+        do throws(ServerError) { plan = try VariantPlan(options, source: source) } catch { plan = nil }
+        guard let plan else { return TransformMemoryNeed(output: input.making(0, 0), workingByteCount: 0) }
+        let sizes =
+            [plan.scaled, plan.resultCrop.size(in: plan.orientation.size(of: plan.scaled))] + plan.canvases.map(\.size)
+        let largest = sizes.map { input.making($0.width, $0.height, bytesPerPixel: 4).byteCount }.max() ?? 0
+        let output = input.making(plan.size.width, plan.size.height, bytesPerPixel: 4)
+        let trimming = options.trim.threshold == nil ? 0 : 2 * input.byteCount
+        return TransformMemoryNeed(
+            output: output,
+            workingByteCount: 2 * largest + trimming + input.narrowUprightByteCount
+        )
+    }
+
+    // MARK: Steps
+
+    private func trimmed(
+        _ image: Image,
+        _ source: VariantPlan.Source
+    ) throws(WebImageError) -> (Image, VariantPlan.Source) {
+        let trim = options.trim
+        let rule = BorderRule(color: trim.borderColor, threshold: trim.threshold ?? 0, usesDistance: trim.usesDistance)
+        guard var part = try image.partWithoutBorder(rule) else { return (image, source) }
+        let extent = ImageExtent(image)
+        if trim.equalHorizontal {
+            let margin = min(part.x, extent.width - part.x - part.width)
+            (part.x, part.width) = (margin, extent.width - 2 * margin)
+        }
+        if trim.equalVertical {
+            let margin = min(part.y, extent.height - part.y - part.height)
+            (part.y, part.height) = (margin, extent.height - 2 * margin)
+        }
+        let cropped = try image.croppedPixels(x: part.x, y: part.y, width: part.width, height: part.height)
+        var source = source
+        source.size = PixelSize(
+            max(part.width * source.size.width / extent.width, 1),
+            max(part.height * source.size.height / extent.height, 1)
+        )
+        return (cropped, source)
+    }
+
+    /// Crops and scales.
+    private func scaled(
+        _ image: Image,
+        _ source: VariantPlan.Source,
+        _ plan: VariantPlan
+    ) throws(WebImageError) -> Image {
+        let decoded = ImageExtent(image)
+        let across = Double(decoded.width) / Double(source.size.width)
+        let down = Double(decoded.height) / Double(source.size.height)
+        let area: ImageRect
+        switch plan.crop {
+        case .whole:
+            area = ImageRect(x: 0, y: 0, width: decoded.width, height: decoded.height)
+        case .region(let region):
+            area = ImageRect(
+                x: Double(region.x) * across,
+                y: Double(region.y) * down,
+                width: Double(region.size.width) * across,
+                height: Double(region.size.height) * down
+            )
+        case .salient(let size):
+            let width = min(max(Int((Double(size.width) * across).rounded()), 1), decoded.width)
+            let height = min(max(Int((Double(size.height) * down).rounded()), 1), decoded.height)
+            let (x, y) = try image.salientPart(width: width, height: height)
+            area = ImageRect(x: x, y: y, width: width, height: height)
+        }
+        return try image.resampled(area, width: plan.scaled.width, height: plan.scaled.height)
+    }
+
+    private func oriented(_ image: Image, _ orientation: VariantOrientation) throws(WebImageError) -> Image {
+        var image = image
+        switch orientation.rotation {
+        case 90: image = try image.reoriented(.right)
+        case 180: image = try image.reoriented(.down)
+        case 270: image = try image.reoriented(.left)
+        default: break
+        }
+        guard orientation.flipsHorizontally || orientation.flipsVertically else { return image }
+        return try image.flipped(
+            horizontally: orientation.flipsHorizontally,
+            vertically: orientation.flipsVertically
+        )
+    }
+
+    private func cropped(_ image: Image, _ plan: VariantPlan) throws(WebImageError) -> Image {
+        switch plan.resultCrop {
+        case .whole: return image
+        case .region(let region):
+            return try image.croppedPixels(
+                x: region.x,
+                y: region.y,
+                width: region.size.width,
+                height: region.size.height
+            )
+        case .salient(let size):
+            let (x, y) = try image.salientPart(width: size.width, height: size.height)
+            return try image.croppedPixels(x: x, y: y, width: size.width, height: size.height)
+        }
+    }
+
+    private func withEffects(_ image: Image) throws(WebImageError) -> Image {
+        var image = image
+        if options.blur > 0 { image = try image.gaussianBlurred(sigma: options.blur) }
+        if options.sharpen > 0 { image = try image.sharpened(sigma: options.sharpen) }
+        if options.pixelate > 1 { image = try image.pixelated(side: options.pixelate) }
+        for effect in options.colorEffects { image = try image.applying(effect.matrix) }
+        return image
+    }
+
+    private func placed(_ image: Image, on canvas: VariantPlan.Canvas) throws(WebImageError) -> Image {
+        let (width, height) = (canvas.size.width, canvas.size.height)
+        var color = ImageColor.clear
+        switch canvas.background {
+        case nil: break
+        case .color(let given): color = given
+        case .meanColor: color = try image.meanColor()
+        case .blurredImage:
+            let extent = ImageExtent(image)
+            let whole = ImageRect(x: 0, y: 0, width: extent.width, height: extent.height)
+            let below = try image.gaussianBlurred(sigma: 50).resampled(whole, width: width, height: height)
+            return try below.drawing(image, x: canvas.x, y: canvas.y)
+        }
+        return try image.extended(toWidth: width, height: height, x: canvas.x, y: canvas.y, color: color)
+    }
+
+    private func withBackground(_ image: Image) throws(WebImageError) -> Image {
+        switch options.background {
+        case .color(let color): return try image.flattened(onto: color)
+        case .meanColor: return try image.flattened(onto: try image.meanColor())
+        case .blurredImage, nil: return isOpaque ? try image.flattened(onto: .white) : image
+        }
+    }
+}
+
+extension VariantTrim {
+    fileprivate var borderColor: BorderRule.Color {
+        switch color {
+        case .topLeft: .topLeft
+        case .bottomRight: .bottomRight
+        case .given(let color): .given(color)
+        }
+    }
+}
+
+extension VariantColorEffect {
+    fileprivate var matrix: ColorMatrix {
+        switch self {
+        case .brightness(let amount):
+            ColorMatrix(
+                red: ColorMatrix.Row(1, 0, 0, offset: amount),
+                green: ColorMatrix.Row(0, 1, 0, offset: amount),
+                blue: ColorMatrix.Row(0, 0, 1, offset: amount)
+            )
+        case .contrast(let factor): .contrast(factor)
+        case .saturation(let factor): .saturation(factor)
+        case .grayscale: .grayscale
+        }
+    }
+}
