@@ -95,7 +95,7 @@ import WebImage
         "w:1/plain/%4g", "w:1/.png", "w:1/YQ.png.jpg", "w:1/Y", "w:1/Y+Q", "w:1/Y=Q", "w:1/plain/a%0Ab",
         "w:1/plain/a%00",
         "w:1/plain/%FF", "w:1/gA", "plain/http://a@tif", "plain/http://a@nope", "fit/100/100/no/0/YQ.png",
-        "force/1/1/ce/1/YQ",
+        "force/1/1/ce/1/YQ", "fill/plain/http://a", "fill-down/YQ",
     ])
     func `An invalid source is an error`(_ path: String) {
         let error = #expect(throws: ServerError.self) { try ImgproxyRequests().request(path) }

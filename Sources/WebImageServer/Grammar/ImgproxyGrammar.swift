@@ -30,7 +30,7 @@ package struct ImgproxyGrammar: URLGrammar {
         package var argumentSeparator = ":"
         /// Indicates whether a component follows base64 sources that means nothing (a file name for search engines).
         package var base64IncludesFilename = false
-        /// The first components of all paths, such as `/images`; none by default.
+        /// The first components of all paths, such as `/images`, without a slash at the end; none by default.
         package var pathPrefix = ""
 
         /// Creates imgproxy's defaults.
@@ -86,6 +86,12 @@ package struct ImgproxyGrammar: URLGrammar {
             try reader.apply(presets: names.map { String(decoding: $0, as: UTF8.self) })
             sourceComponents = components.dropFirst()
         } else {
+            // The syntax before options had names.
+            if VariantResizingType(rawValue: String(decoding: components[0], as: UTF8.self)) != nil,
+                components.count > 1
+            {
+                throw .invalidURL("the basic URL format")
+            }
             let (options, rest) = options(in: components)
             for option in options {
                 guard allowedOptions.isEmpty || allowedOptions.contains(option.name) else {

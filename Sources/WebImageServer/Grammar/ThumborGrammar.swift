@@ -13,7 +13,7 @@ package struct ThumborGrammar: URLGrammar {
         package var defaultScheme = "http://"
         /// The beginnings of sources that are allowed, in which `*` stands for any characters but `/`; without any, all are.
         package var allowedSources: [String] = []
-        /// The first components of all paths, such as `/images`; none by default.
+        /// The first components of all paths, such as `/images`, without a slash at the end; none by default.
         package var pathPrefix = ""
 
         /// Creates the defaults.

@@ -97,9 +97,10 @@ package struct VariantPlan: Sendable, Hashable {
         size = options.resultRotation % 180 == 0 ? canvas : canvas.swapped
         decodeSize = Self.decodeSize(source, scaled: scaled, cropped: orientation.size(of: cropped), crop: crop)
         for image in [scaled, decodeSize] + canvases.map(\.size) {
-            guard image.width <= maximumSide, image.height <= maximumSide,
-                image.width.multipliedReportingOverflow(by: image.height).partialValue <= maximumPixels
-            else { throw ServerError(status: 422, message: "The result is too large") }
+            let (pixels, overflows) = image.width.multipliedReportingOverflow(by: image.height)
+            guard image.width <= maximumSide, image.height <= maximumSide, !overflows, pixels <= maximumPixels else {
+                throw ServerError(status: 422, message: "The result is too large")
+            }
         }
     }
 
