@@ -1,8 +1,8 @@
 import WebImage
 
-extension VariantTransformer {
+extension ResultTransformer {
     /// Draws the watermark.
-    func drawing(_ watermark: Image, on image: Image, _ plan: VariantPlan) throws(WebImageError) -> Image {
+    func drawing(_ watermark: Image, on image: Image, _ layout: VariantLayout) throws(WebImageError) -> Image {
         let extent = ImageExtent(image)
         let whole = PixelSize(extent.width, extent.height)
         let rule = options.watermark
@@ -14,13 +14,13 @@ extension VariantTransformer {
             let (x, y) = gravity.position(
                 of: size,
                 in: whole,
-                pixelsPerPoint: plan.pixelsPerPoint,
+                pixelsPerPoint: layout.pixelsPerPoint,
                 allowsOverflow: true
             )
             return try image.drawing(mark, x: x, y: y, opacity: rule.opacity)
         case .repeated:
-            let gapX = max(VariantGravity.offset(rule.xOffset, of: whole.width, plan.pixelsPerPoint), 0)
-            let gapY = max(VariantGravity.offset(rule.yOffset, of: whole.height, plan.pixelsPerPoint), 0)
+            let gapX = max(VariantGravity.offset(rule.xOffset, of: whole.width, layout.pixelsPerPoint), 0)
+            let gapY = max(VariantGravity.offset(rule.yOffset, of: whole.height, layout.pixelsPerPoint), 0)
             let tile = PixelSize(
                 min(size.width + gapX, max(size.width, 2 * whole.width)),
                 min(size.height + gapY, max(size.height, 2 * whole.height))

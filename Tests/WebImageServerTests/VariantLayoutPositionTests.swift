@@ -3,10 +3,10 @@ import Testing
 @testable import WebImageServer
 
 /// Where crops and extensions lie.
-@Suite struct VariantPlanPositionTests {
-    private func plan(_ path: String) throws -> VariantPlan { try VariantPlanSizeTests.plan(path) }
+@Suite struct VariantLayoutPositionTests {
+    private func layout(_ path: String) throws -> VariantLayout { try VariantLayoutSizeTests.layout(path) }
 
-    private func crop(_ path: String) throws -> PixelPart { try plan(path).crop }
+    private func crop(_ path: String) throws -> PixelPart { try layout(path).crop }
 
     private func region(_ x: Int, _ y: Int, _ width: Int, _ height: Int) -> PixelPart {
         .region(PixelRegion(x: x, y: y, width: width, height: height))
@@ -35,8 +35,8 @@ import Testing
     }
 
     @Test func `Offsets of the result's crop are in points`() throws {
-        #expect(try plan("rs:fill:50:50/g:nowe:10:0").resultCrop == region(10, 0, 50, 50))
-        #expect(try plan("rs:fill:50:50/g:nowe:10:0/dpr:2").resultCrop == region(20, 0, 100, 100))
+        #expect(try layout("rs:fill:50:50/g:nowe:10:0").resultCrop == region(10, 0, 50, 50))
+        #expect(try layout("rs:fill:50:50/g:nowe:10:0/dpr:2").resultCrop == region(20, 0, 100, 100))
         // Those of the crop before scaling are in pixels of the source.
         #expect(try crop("c:50:50:nowe:10:0/dpr:2") == region(10, 0, 50, 50))
     }
@@ -44,8 +44,8 @@ import Testing
     @Test func `Smart gravity is left to the pixels`() throws {
         #expect(try crop("c:50:40:sm") == .salient(PixelSize(50, 40)))
         #expect(try crop("c:50:40:sm/rot:90") == .salient(PixelSize(40, 50)))
-        #expect(try plan("rs:fill:50:50/g:sm").resultCrop == .salient(PixelSize(50, 50)))
-        #expect(try plan("rs:fit:50:50/g:sm").resultCrop == .whole)
+        #expect(try layout("rs:fill:50:50/g:sm").resultCrop == .salient(PixelSize(50, 50)))
+        #expect(try layout("rs:fit:50:50/g:sm").resultCrop == .whole)
     }
 
     /// A crop is a part of the rotated and mirrored image.
@@ -58,8 +58,8 @@ import Testing
         #expect(try crop("c:50:20:nowe/rot:90") == region(0, 50, 20, 50))
         #expect(try crop("c:50:20:nowe/rot:270") == region(180, 0, 20, 50))
         #expect(try crop("c:50:20:nowe/rot:90/fl:1:1") == region(180, 0, 20, 50))
-        #expect(try plan("c:50:20:nowe/rot:90").scaled == PixelSize(20, 50))
-        #expect(try plan("c:50:20:nowe/rot:90/w:25").scaled == PixelSize(10, 25))
+        #expect(try layout("c:50:20:nowe/rot:90").scaled == PixelSize(20, 50))
+        #expect(try layout("c:50:20:nowe/rot:90/w:25").scaled == PixelSize(10, 25))
     }
 
     @Test func `Regions and points go through every orientation and back`() {
@@ -86,9 +86,9 @@ import Testing
     }
 
     @Test func `Extensions place the image by their gravity`() throws {
-        let canvas = { (path: String) in try plan(path).canvases.first }
-        func expected(_ width: Int, _ height: Int, _ x: Int, _ y: Int) -> VariantPlan.Canvas {
-            VariantPlan.Canvas(size: PixelSize(width, height), x: x, y: y, background: nil)
+        let canvas = { (path: String) in try layout(path).canvases.first }
+        func expected(_ width: Int, _ height: Int, _ x: Int, _ y: Int) -> VariantLayout.Canvas {
+            VariantLayout.Canvas(size: PixelSize(width, height), x: x, y: y, background: nil)
         }
         #expect(try canvas("rs:fit:50:50/ex:1") == expected(50, 50, 0, 13))
         #expect(try canvas("rs:fit:50:51/ex:1:no") == expected(50, 51, 0, 0))
@@ -96,30 +96,30 @@ import Testing
         #expect(try canvas("rs:fit:50:50/ex:1:so:0:5/dpr:2") == expected(100, 100, 0, 40))
         #expect(try canvas("rs:fit:50:50/exar:1:fp:0:0") == expected(50, 50, 0, 0))
         #expect(try canvas("rs:fit:50:25/ex:1/exar:1") == nil)
-        #expect(try plan("rs:fit:50:50/ex:1/pd:1").canvases.count == 2)
+        #expect(try layout("rs:fit:50:50/ex:1/pd:1").canvases.count == 2)
     }
 
     @Test func `A focal region is the point of the result's crop`() throws {
         var options = VariantOptions()
         (options.resizingType, options.width, options.height) = (.fill, .pixels(50), .pixels(50))
         options.focalRegion = VariantRegion(left: 140, top: 0, right: 160, bottom: 100)
-        let source = VariantPlan.Source(PixelSize(200, 100))
-        #expect(try VariantPlan(options, source: source).resultCrop == region(50, 0, 50, 50))
+        let source = VariantLayout.Source(PixelSize(200, 100))
+        #expect(try VariantLayout(options, source: source).resultCrop == region(50, 0, 50, 50))
         options.focalRegion = VariantRegion(left: 90, top: 0, right: 110, bottom: 100)
-        #expect(try VariantPlan(options, source: source).resultCrop == region(25, 0, 50, 50))
+        #expect(try VariantLayout(options, source: source).resultCrop == region(25, 0, 50, 50))
         options.flipHorizontal = true
         options.focalRegion = VariantRegion(left: 140, top: 0, right: 160, bottom: 100)
-        #expect(try VariantPlan(options, source: source).resultCrop == region(0, 0, 50, 50))
+        #expect(try VariantLayout(options, source: source).resultCrop == region(0, 0, 50, 50))
         // Outside the crop it does not count.
         options.flipHorizontal = false
         options.crop.width = 120
         options.crop.gravity = VariantGravity(.west)
         options.gravity = VariantGravity(.east)
-        #expect(try VariantPlan(options, source: source).resultCrop == region(10, 0, 50, 50))
+        #expect(try VariantLayout(options, source: source).resultCrop == region(10, 0, 50, 50))
     }
 
     @Test func `The source is decoded no larger than needed`() throws {
-        let decode = { (path: String) in try VariantPlanSizeTests.plan(path, 2000, 1000).decodeSize }
+        let decode = { (path: String) in try VariantLayoutSizeTests.layout(path, 2000, 1000).decodeSize }
         #expect(try decode("w:100") == PixelSize(100, 50))
         #expect(try decode("rs:fill:100:100") == PixelSize(200, 100))
         #expect(try decode("rot:90/w:100") == PixelSize(200, 100))

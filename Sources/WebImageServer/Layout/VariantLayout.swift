@@ -2,7 +2,7 @@
 ///
 /// A value without pixels; the rules and the roundings are imgproxy's. The steps are, in this order: ``crop`` of the source, scaling to
 /// ``scaled``, ``orientation``, ``resultCrop``, effects, ``canvases``, background, watermark, ``resultRotation``.
-package struct VariantPlan: Sendable, Hashable {
+package struct VariantLayout: Sendable, Hashable {
     /// A source, as its header describes it.
     package struct Source: Sendable, Hashable {
         /// The size in pixels, upright if the orientation in the metadata is applied.
@@ -52,7 +52,7 @@ package struct VariantPlan: Sendable, Hashable {
     /// The size at which the whole source must be decoded at least; never larger than the source, unless it is a vector image.
     package let decodeSize: PixelSize
 
-    /// Makes the plan.
+    /// Makes the layout.
     ///
     /// If ``VariantOptions/trim`` is on, the size must be that of the trimmed image, because trimming needs all pixels.
     ///

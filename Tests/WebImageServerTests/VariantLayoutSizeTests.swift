@@ -4,11 +4,11 @@ import Testing
 @testable import WebImageServer
 
 /// The sizes of results: those of imgproxy's own tests for a source of 200 by 100 pixels, and of its documentation.
-@Suite struct VariantPlanSizeTests {
-    static func plan(_ path: String, _ width: Int = 200, _ height: Int = 100) throws -> VariantPlan {
+@Suite struct VariantLayoutSizeTests {
+    static func layout(_ path: String, _ width: Int = 200, _ height: Int = 100) throws -> VariantLayout {
         var requests = ImgproxyRequests()
         requests.configuration.allowsLimits = true
-        return try VariantPlan(requests.options(path), source: VariantPlan.Source(PixelSize(width, height)))
+        return try VariantLayout(requests.options(path), source: VariantLayout.Source(PixelSize(width, height)))
     }
 
     private static let sides = [
@@ -66,7 +66,7 @@ import Testing
     ])
     func `Each resizing type makes its sizes`(_ type: String, _ options: String, _ sizes: String) throws {
         for (sides, expected) in zip(Self.sides, sizes.split(separator: " ")) {
-            let size = try Self.plan("rs:\(type):\(sides)\(options)").size
+            let size = try Self.layout("rs:\(type):\(sides)\(options)").size
             #expect("\(size.width)x\(size.height)" == expected, "\(type):\(sides)\(options)")
         }
     }
@@ -85,29 +85,29 @@ import Testing
         ("rs:fit:300:300/ex:1/mrd:100", 100, 100), ("w:1", 1, 1), ("h:1", 2, 1), ("c:0.0001:0.0001", 1, 1),
     ])
     func `Other options change the size`(_ path: String, _ width: Int, _ height: Int) throws {
-        #expect(try Self.plan(path).size == PixelSize(width, height))
+        #expect(try Self.layout(path).size == PixelSize(width, height))
     }
 
     /// `docs.imgproxy.net`: padding of 10 around 100 by 200 makes 120 by 220.
     @Test func `Padding enlarges the result`() throws {
-        let plan = try Self.plan("rs:fill:100:200/pd:10", 1000, 1000)
-        #expect(plan.size == PixelSize(120, 220))
-        #expect(plan.canvases == [VariantPlan.Canvas(size: PixelSize(120, 220), x: 10, y: 10, background: nil)])
+        let layout = try Self.layout("rs:fill:100:200/pd:10", 1000, 1000)
+        #expect(layout.size == PixelSize(120, 220))
+        #expect(layout.canvases == [VariantLayout.Canvas(size: PixelSize(120, 220), x: 10, y: 10, background: nil)])
     }
 
     @Test func `A vector image is always enlarged`() throws {
         let options = try ImgproxyRequests().options("w:400")
-        let source = VariantPlan.Source(PixelSize(200, 100), isVector: true)
-        let plan = try VariantPlan(options, source: source)
-        #expect(plan.size == PixelSize(400, 200))
-        #expect(plan.decodeSize == PixelSize(400, 200))
+        let source = VariantLayout.Source(PixelSize(200, 100), isVector: true)
+        let layout = try VariantLayout(options, source: source)
+        #expect(layout.size == PixelSize(400, 200))
+        #expect(layout.decodeSize == PixelSize(400, 200))
     }
 
     @Test(arguments: [
         "w:20000/el:1", "w:100/dpr:1000/el:1", "z:1000/el:1", "mw:2000000000", "pd:20000", "ex:1/w:16000/h:16000",
     ])
     func `A result above the limits is an error`(_ path: String) {
-        let error = #expect(throws: ServerError.self) { try Self.plan(path) }
+        let error = #expect(throws: ServerError.self) { try Self.layout(path) }
         #expect(error?.status == 422)
     }
 
@@ -128,11 +128,11 @@ import Testing
         var configuration = ThumborGrammar.Configuration()
         configuration.allowsUnsafe = true
         let request = try ThumborGrammar(configuration).request(forPath: "/unsafe/\(path)/http://a.test/b.jpg")
-        let plan = try VariantPlan(request.options, source: VariantPlan.Source(PixelSize(width, height)))
-        #expect(plan.size == PixelSize(resultWidth, resultHeight))
+        let layout = try VariantLayout(request.options, source: VariantLayout.Source(PixelSize(width, height)))
+        #expect(layout.size == PixelSize(resultWidth, resultHeight))
     }
 
-    @Test func `Random options make consistent plans`() throws {
+    @Test func `Random options make consistent layouts`() throws {
         var generator = SeededGenerator(seed: 34)
         func side() -> Int { Int.random(in: 1...(Bool.random(using: &generator) ? 20 : 5_000), using: &generator) }
         func factor() -> Double { pow(generator) }
@@ -164,23 +164,23 @@ import Testing
             options.padding.left = Int.random(in: 0...20, using: &generator)
             if Bool.random(using: &generator) { options.limits.resultSide = side() }
             let source = PixelSize(side(), side())
-            guard let plan = try? VariantPlan(options, source: VariantPlan.Source(source)) else { continue }
+            guard let layout = try? VariantLayout(options, source: VariantLayout.Source(source)) else { continue }
             count += 1
-            var image = plan.crop.size(in: source)
-            if case .region(let region) = plan.crop { try Self.expectWithin(region, source) }
-            #expect(plan.decodeSize.width <= source.width && plan.decodeSize.height <= source.height)
-            #expect(plan.decodeSize.width >= 1 && plan.decodeSize.height >= 1)
-            image = plan.orientation.size(of: plan.scaled)
-            if case .region(let region) = plan.resultCrop { try Self.expectWithin(region, image) }
-            image = plan.resultCrop.size(in: image)
-            for canvas in plan.canvases {
+            var image = layout.crop.size(in: source)
+            if case .region(let region) = layout.crop { try Self.expectWithin(region, source) }
+            #expect(layout.decodeSize.width <= source.width && layout.decodeSize.height <= source.height)
+            #expect(layout.decodeSize.width >= 1 && layout.decodeSize.height >= 1)
+            image = layout.orientation.size(of: layout.scaled)
+            if case .region(let region) = layout.resultCrop { try Self.expectWithin(region, image) }
+            image = layout.resultCrop.size(in: image)
+            for canvas in layout.canvases {
                 try Self.expectWithin(
                     PixelRegion(x: canvas.x, y: canvas.y, width: image.width, height: image.height),
                     canvas.size
                 )
                 image = canvas.size
             }
-            #expect(plan.size == image)
+            #expect(layout.size == image)
         }
         #expect(count > TestEffort.rounds(10_000))
     }

@@ -5,7 +5,7 @@ import WebImage
 @testable import WebImageServer
 
 /// Results of small images, whose pixels tell where they were.
-@Suite struct VariantTransformerTests {
+@Suite struct ResultTransformerTests {
     /// Red and green are the position, blue is 7.
     private func source(_ width: Int, _ height: Int) throws -> Image {
         Image(bitmap: try Bitmap.make(width, height) { x, y in [7, UInt8(y), UInt8(x), 255] })
@@ -17,9 +17,9 @@ import WebImage
         requests.configuration.allowsLimits = true
         let options = try requests.options(path)
         let size = PixelSize(image.pixelWidth, image.pixelHeight)
-        let transformer = VariantTransformer(
+        let transformer = ResultTransformer(
             options,
-            source: VariantPlan.Source(size),
+            source: VariantLayout.Source(size),
             isOpaque: isOpaque,
             watermark: watermark
         )
@@ -68,18 +68,22 @@ import WebImage
         let large = Image(bitmap: try Bitmap.make(120, 80) { x, y in [50, UInt8(3 * y), UInt8(2 * x), 255] })
         for path in ["w:30", "c:60:40:nowe:30:20/w:20", "rs:fill:20:20/g:ea", "rot:90/c:40:60:so/h:15"] {
             let options = try ImgproxyRequests().options(path)
-            let source = VariantPlan.Source(PixelSize(120, 80))
-            let size = try VariantTransformer.decodeSize(of: options, source: source)
+            let source = VariantLayout.Source(PixelSize(120, 80))
+            let size = try ResultTransformer.decodeSize(of: options, source: source)
             let small = try large.resized(
                 to: ImageSize(width: size.width, height: size.height),
                 scaleMode: .fill
             )
-            let transformer = VariantTransformer(options, source: source)
+            let transformer = ResultTransformer(options, source: source)
             let (whole, decoded) = (try transformer.transform(large), try transformer.transform(small))
             #expect(whole.pixelWidth == decoded.pixelWidth && whole.pixelHeight == decoded.pixelHeight)
             let differences = zip(whole.bitmap.pixels, decoded.bitmap.pixels).map { abs(Int($0) - Int($1)) }
             #expect((differences.max() ?? 255) <= 8, "\(path)")
             #expect(size != PixelSize(120, 80), "\(path)")
+            // Without the size of the source, that of the decoded image counts.
+            guard options.crop.width == 0 else { continue }
+            let unknown = try ResultTransformer(options).transform(small)
+            #expect(unknown.bitmap.pixels == decoded.bitmap.pixels, "\(path)")
         }
     }
 
@@ -96,7 +100,7 @@ import WebImage
         #expect(white.bitmap.premultipliedRGBA(x: 0, y: 0) == [255, 255, 255, 255])
     }
 
-    @Test func `A border is trimmed before the plan is made`() throws {
+    @Test func `A border is trimmed before the layout is made`() throws {
         let framed = Image(
             bitmap: try Bitmap.make(40, 30) { x, y in
                 (10..<30).contains(x) && (6..<16).contains(y)
@@ -114,8 +118,8 @@ import WebImage
         #expect(try size("t:10:ffffff") == [40, 30])
         #expect(try position(result("t:10", framed), 0, 0) == [110, 106])
         let options = try ImgproxyRequests().options("t:10/w:10")
-        let source = VariantPlan.Source(PixelSize(40, 30))
-        #expect(try VariantTransformer.decodeSize(of: options, source: source) == PixelSize(40, 30))
+        let source = VariantLayout.Source(PixelSize(40, 30))
+        #expect(try ResultTransformer.decodeSize(of: options, source: source) == PixelSize(40, 30))
     }
 
     @Test func `Effects change the pixels`() throws {
@@ -167,8 +171,8 @@ import WebImage
         configuration.allowsUnsafe = true
         let result = { (path: String, image: Image, watermark: Image?) in
             let request = try ThumborGrammar(configuration).request(forPath: "/unsafe/\(path)/http://a.test/b.jpg")
-            let source = VariantPlan.Source(PixelSize(image.pixelWidth, image.pixelHeight))
-            return try VariantTransformer(request.options, source: source, watermark: watermark).transform(image)
+            let source = VariantLayout.Source(PixelSize(image.pixelWidth, image.pixelHeight))
+            return try ResultTransformer(request.options, source: source, watermark: watermark).transform(image)
         }
         let filled = try result("fit-in/40x30/filters:fill(00ff00)", source(40, 20), nil)
         #expect(filled.pixelWidth == 40 && filled.pixelHeight == 30)
@@ -189,7 +193,7 @@ import WebImage
         )
     }
 
-    @Test func `Random requests keep to their plan`() throws {
+    @Test func `Random requests keep to their layout`() throws {
         var generator = SeededGenerator(seed: 35)
         let parts = [
             "rs:fill:13:9", "rs:force:30:5", "rs:auto:10:10", "w:7", "h:31", "el:1", "ex:1:soea:1:1", "exar:1",

@@ -3,11 +3,11 @@ package import WebImage
 /// Makes the pixels of a result from those of a decoded source, as a request's options say.
 ///
 /// The source may be decoded smaller than it is, down to ``decodeSize(of:source:)``, stretched to exactly that size.
-package struct VariantTransformer: ImageTransformer {
+package struct ResultTransformer: ImageTransformer {
     /// The options of the request.
     let options: VariantOptions
-    /// The source as its header describes it.
-    private let source: VariantPlan.Source
+    /// The source as its header describes it; nil if its size is that of the decoded image.
+    private let source: VariantLayout.Source?
     /// Indicates whether the format of the result has no alpha: then transparent pixels become the background, or white.
     private let isOpaque: Bool
     /// The decoded watermark; without it, none is drawn.
@@ -17,12 +17,13 @@ package struct VariantTransformer: ImageTransformer {
     ///
     /// - Parameters:
     ///   - options: the options of the request.
-    ///   - source: the source, before it is trimmed.
+    ///   - source: the source, before it is trimmed; nil, the default, for the decoded image itself. It may be decoded smaller only if the
+    ///     options name a size, do not crop or trim it, and the decoded image is not smaller than that size.
     ///   - isOpaque: whether the format of the result has no alpha.
     ///   - watermark: the decoded image that is drawn if the options have a watermark; it must be that of the options.
     package init(
         _ options: VariantOptions,
-        source: VariantPlan.Source,
+        source: VariantLayout.Source? = nil,
         isOpaque: Bool = false,
         watermark: Image? = nil
     ) {
@@ -37,38 +38,45 @@ package struct VariantTransformer: ImageTransformer {
     /// - Throws: ``ServerError`` if the result would be too large.
     package static func decodeSize(
         of options: VariantOptions,
-        source: VariantPlan.Source
+        source: VariantLayout.Source
     ) throws(ServerError) -> PixelSize {
-        let plan = try VariantPlan(options, source: source)
-        return options.trim.threshold == nil ? plan.decodeSize : source.size
+        let layout = try VariantLayout(options, source: source)
+        return options.trim.threshold == nil ? layout.decodeSize : source.size
     }
 
-    /// `Variant(…)` with the options that concern pixels and the size of the source.
+    /// `Result(…)` with the options that concern pixels and the size of the source.
     package var transformerKey: String {
-        "Variant(\(options.pixelKey);\(source.size.width)x\(source.size.height);"
-            + "\(source.isVector)\(isOpaque)\(watermark != nil))"
+        let size = source.map { "\($0.size.width)x\($0.size.height)\($0.isVector ? "v" : "")" } ?? ""
+        return "Result(\(options.pixelKey);\(size);\(isOpaque ? "opaque" : "")\(watermark == nil ? "" : "marked"))"
     }
 
     /// Returns the result.
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded`` if it is too large, and the errors of the operations.
     package func transform(_ image: Image) throws(WebImageError) -> Image {
-        var (image, source) = (image, source)
+        let extent = ImageExtent(image)
+        var image = image
+        var source =
+            source
+            ?? VariantLayout.Source(
+                PixelSize(extent.width, extent.height),
+                isVector: image.metadata.isVector
+            )
         if options.trim.threshold != nil { (image, source) = try trimmed(image, source) }
-        let plan: VariantPlan
+        let layout: VariantLayout
         do throws(ServerError) {
-            plan = try VariantPlan(options, source: source)
+            layout = try VariantLayout(options, source: source)
         } catch {
             throw WebImageError(.limitExceeded, error.message)
         }
-        image = try scaled(image, source, plan)
-        image = try oriented(image, plan.orientation)
-        image = try cropped(image, plan)
+        image = try scaled(image, source, layout)
+        image = try oriented(image, layout.orientation)
+        image = try cropped(image, layout)
         image = try withEffects(image)
-        for canvas in plan.canvases { image = try placed(image, on: canvas) }
+        for canvas in layout.canvases { image = try placed(image, on: canvas) }
         image = try withBackground(image)
-        if let watermark { image = try drawing(watermark, on: image, plan) }
-        switch plan.resultRotation {
+        if let watermark { image = try drawing(watermark, on: image, layout) }
+        switch layout.resultRotation {
         case 90: return try image.reoriented(.right)
         case 180: return try image.reoriented(.down)
         case 270: return try image.reoriented(.left)
@@ -78,13 +86,15 @@ package struct VariantTransformer: ImageTransformer {
 
     /// Returns the memory cost: the result, and the two largest images on the way, with alpha.
     package func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
-        var plan: VariantPlan?
-        do throws(ServerError) { plan = try VariantPlan(options, source: source) } catch { plan = nil }
-        guard let plan else { return TransformMemoryNeed(output: input.making(0, 0), workingByteCount: 0) }
+        let source = source ?? VariantLayout.Source(PixelSize(max(input.width, 1), max(input.height, 1)))
+        var layout: VariantLayout?
+        do throws(ServerError) { layout = try VariantLayout(options, source: source) } catch { layout = nil }
+        guard let layout else { return TransformMemoryNeed(output: input.making(0, 0), workingByteCount: 0) }
         let sizes =
-            [plan.scaled, plan.resultCrop.size(in: plan.orientation.size(of: plan.scaled))] + plan.canvases.map(\.size)
+            [layout.scaled, layout.resultCrop.size(in: layout.orientation.size(of: layout.scaled))]
+            + layout.canvases.map(\.size)
         let largest = sizes.map { input.making($0.width, $0.height, bytesPerPixel: 4).byteCount }.max() ?? 0
-        let output = input.making(plan.size.width, plan.size.height, bytesPerPixel: 4)
+        let output = input.making(layout.size.width, layout.size.height, bytesPerPixel: 4)
         let trimming = options.trim.threshold == nil ? 0 : 2 * input.byteCount
         return TransformMemoryNeed(
             output: output,
@@ -96,8 +106,8 @@ package struct VariantTransformer: ImageTransformer {
 
     private func trimmed(
         _ image: Image,
-        _ source: VariantPlan.Source
-    ) throws(WebImageError) -> (Image, VariantPlan.Source) {
+        _ source: VariantLayout.Source
+    ) throws(WebImageError) -> (Image, VariantLayout.Source) {
         let trim = options.trim
         let rule = BorderRule(color: trim.borderColor, threshold: trim.threshold ?? 0, usesDistance: trim.usesDistance)
         guard var part = try image.partWithoutBorder(rule) else { return (image, source) }
@@ -122,14 +132,14 @@ package struct VariantTransformer: ImageTransformer {
     /// Crops and scales.
     private func scaled(
         _ image: Image,
-        _ source: VariantPlan.Source,
-        _ plan: VariantPlan
+        _ source: VariantLayout.Source,
+        _ layout: VariantLayout
     ) throws(WebImageError) -> Image {
         let decoded = ImageExtent(image)
         let across = Double(decoded.width) / Double(source.size.width)
         let down = Double(decoded.height) / Double(source.size.height)
         let area: ImageRect
-        switch plan.crop {
+        switch layout.crop {
         case .whole:
             area = ImageRect(x: 0, y: 0, width: decoded.width, height: decoded.height)
         case .region(let region):
@@ -145,7 +155,7 @@ package struct VariantTransformer: ImageTransformer {
             let (x, y) = try image.salientPart(width: width, height: height)
             area = ImageRect(x: x, y: y, width: width, height: height)
         }
-        return try image.resampled(area, width: plan.scaled.width, height: plan.scaled.height)
+        return try image.resampled(area, width: layout.scaled.width, height: layout.scaled.height)
     }
 
     private func oriented(_ image: Image, _ orientation: VariantOrientation) throws(WebImageError) -> Image {
@@ -163,8 +173,8 @@ package struct VariantTransformer: ImageTransformer {
         )
     }
 
-    private func cropped(_ image: Image, _ plan: VariantPlan) throws(WebImageError) -> Image {
-        switch plan.resultCrop {
+    private func cropped(_ image: Image, _ layout: VariantLayout) throws(WebImageError) -> Image {
+        switch layout.resultCrop {
         case .whole: return image
         case .region(let region):
             return try image.croppedPixels(
@@ -188,7 +198,7 @@ package struct VariantTransformer: ImageTransformer {
         return image
     }
 
-    private func placed(_ image: Image, on canvas: VariantPlan.Canvas) throws(WebImageError) -> Image {
+    private func placed(_ image: Image, on canvas: VariantLayout.Canvas) throws(WebImageError) -> Image {
         let (width, height) = (canvas.size.width, canvas.size.height)
         var color = ImageColor.clear
         switch canvas.background {

@@ -1,4 +1,4 @@
-/// The sizes of a result before anything is placed: a part of ``VariantPlan``.
+/// The sizes of a result before anything is placed: a part of ``VariantLayout``.
 struct VariantScale {
     /// The size of the scaled image.
     private(set) var scaled = PixelSize(1, 1)
