@@ -3,7 +3,7 @@
 import os
 
 from .model import Contract, Row
-from .workshop import SYSTEM_PYTHON, call, column
+from .workshop import PROJECT, SYSTEM_PYTHON, call, column
 
 # What decodes it in the C program, how long ours may take beside it, and the megapixels of the picture.
 FORMATS = {
@@ -12,7 +12,9 @@ FORMATS = {
 }
 ANIMATIONS = {"gif": "giflib", "webp": "libwebpdemux", "avif": "libavif", "jxl": "libjxl"}
 # Formats of which one image is decoded with several threads, and how long that may take beside one core.
-THREADED = {"avif": ("AVIF", 0.6), "jxl": ("JPEG XL", 0.6), "jpg": ("JPEG with restart markers", 0.7)}
+THREADED = {
+    "avif": ("AVIF", 0.6), "heic": ("HEIC of tiles", 0.7), "jxl": ("JPEG XL", 0.6), "jpg": ("JPEG with restart markers", 0.7),
+}
 ONE_CORE = "on one core"
 VIPS = "C: libvips, one thread"
 
@@ -45,15 +47,16 @@ def alone(shop, folder, iterations):
     """One large picture, while nothing else is decoded."""
     if os.cpu_count() < 2:
         return
-    for name, (words, limit) in THREADED.items():
-        path = folder / f"large.{name}"
+    runs = {name: (f"one {words} of 12 megapixels to pixels", limit, ("decode", iterations, folder / f"large.{name}"))
+            for name, (words, limit) in THREADED.items()}
+    runs["resize"] = ("one decoded 12-megapixel picture to 1200 × 900", 0.7, ("resize", "1200x900", iterations, shop.single_picture(12)))
+    for name, (title, limit, arguments) in runs.items():
         results = shop.in_turns({
-            "ours": lambda path=path: shop.ours("format-bench", "decode", iterations, path),
-            "one": lambda path=path: shop.ours("format-bench", "decode", iterations, path, one_core=True),
+            "ours": lambda arguments=arguments: shop.ours("format-bench", *arguments),
+            "one": lambda arguments=arguments: shop.ours("format-bench", *arguments, one_core=True),
         })
-        yield Row(f"alone-{name}", f"one {words} of 12 megapixels to pixels, on {os.cpu_count()} cores", "ms",
-                  column(results["ours"], "wall"), peers={ONE_CORE: column(results["one"], "wall")},
-                  contracts=[Contract("<=", limit, ONE_CORE)], in_chart=False)
+        yield Row(f"alone-{name}", f"{title}, on {os.cpu_count()} cores", "ms", column(results["ours"], "wall"),
+                  peers={ONE_CORE: column(results["one"], "wall")}, contracts=[Contract("<=", limit, ONE_CORE)], in_chart=False)
 
 
 def resizing(shop):
@@ -88,9 +91,25 @@ def materials(shop):
     call(["jpegtran", "-restart", "1", "-outfile", part / "large.jpg", shop.single_picture(12)])
     call(["avifenc", "--speed", "8", "--min", "20", "--max", "30", large, part / "large.avif"])
     call(["cjxl", large, part / "large.jxl", "--quality", "85", "--effort", "4"])
+    call([SYSTEM_PYTHON, "-B", "-c", TILES, PROJECT / "Scripts" / "make-fixtures", large, part / "large.heic"])
     part.rename(place)
     return place
 
+
+# A grid of tiles as cameras write it, which heif-enc 1.15 does not.
+TILES = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy, pathlib
+from PIL import Image
+from large_sizes import find, grid, heic
+side, columns, rows = 512, 8, 6
+pixels = numpy.asarray(Image.open(sys.argv[2]).convert("RGB").resize((side * columns, side * rows)))
+tiles = [heic(side, pixels=numpy.ascontiguousarray(pixels[top:top + side, left:left + side]))
+         for top in range(0, side * rows, side) for left in range(0, side * columns, side)]
+data = grid(b"heic", b"hvc1", find(tiles[0], b"hvcC"), [find(tile, b"mdat")[8:] for tile in tiles], side, columns, rows)
+pathlib.Path(sys.argv[3]).write_bytes(data)
+"""
 
 MAKE = """
 import random, sys

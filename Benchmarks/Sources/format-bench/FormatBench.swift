@@ -8,7 +8,7 @@ import WebImageSVG
 ///
 /// `format-bench decode ITERATIONS FILE`: decodes a file that often from memory; processor time and time per picture.
 /// `format-bench frames LOOPS FILE`: plays an animation that often, every frame; frames per second of processor time.
-/// `format-bench resize WIDTHxHEIGHT ITERATIONS FILE`: resizes a decoded picture that often; processor time of one.
+/// `format-bench resize WIDTHxHEIGHT ITERATIONS FILE`: resizes a decoded picture that often; processor time and time of one.
 @main struct FormatBench {
     static func main() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -54,8 +54,9 @@ import WebImageSVG
         let image = try ImageCodersManager.shared.decode(try InputFile.bytes(path), options: ImageDecodeOptions())
         let transformer = ResizingTransformer(size: ImageSize(width: sides[0], height: sides[1]), scaleMode: .fill)
         _ = try transformer.transform(image)
-        let start = Measurement.processorTime()
+        let (start, time) = (Measurement.processorTime(), Measurement.now())
         for _ in 0..<iterations { _ = try transformer.transform(image) }
         Measurement.report("cpu", (Measurement.processorTime() - start) * 1000 / Double(iterations), "ms")
+        Measurement.report("wall", (Measurement.now() - time) * 1000 / Double(iterations), "ms")
     }
 }
