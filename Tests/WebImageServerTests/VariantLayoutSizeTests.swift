@@ -111,6 +111,11 @@ import Testing
         #expect(error?.status == 422)
     }
 
+    @Test func `A result is as large as its source, whatever that is`() throws {
+        #expect(try Self.layout("rot:90", 60_000, 20).size == PixelSize(20, 60_000))
+        #expect(throws: ServerError.self) { try Self.layout("pd:1", 60_000, 20) }
+    }
+
     /// thumbor's documentation, for sources of 800 by 600 and 400 by 600 pixels.
     @Test(arguments: [
         ("300x200", 800, 600, 300, 200), ("fit-in/300x200", 800, 600, 267, 200), ("fit-in/300x200", 400, 600, 133, 200),

@@ -59,8 +59,8 @@ package struct VariantLayout: Sendable, Hashable {
     /// - Parameters:
     ///   - options: the options of a request.
     ///   - source: the source.
-    ///   - maximumSide: the largest side of any image on the way to the result.
-    ///   - maximumPixels: the largest number of pixels of any image on the way.
+    ///   - maximumSide: the largest side of any image on the way to the result; at least that of the source.
+    ///   - maximumPixels: the largest number of pixels of any image on the way; at least that of the source.
     /// - Throws: ``ServerError`` with status 422 if an image would be larger.
     package init(
         _ options: VariantOptions,
@@ -96,9 +96,16 @@ package struct VariantLayout: Sendable, Hashable {
         let canvas = canvases.last?.size ?? resultSize
         size = options.resultRotation % 180 == 0 ? canvas : canvas.swapped
         decodeSize = Self.decodeSize(source, scaled: scaled, cropped: orientation.size(of: cropped), crop: crop)
+        // The source has been accepted: images of its size are, too.
+        let sourceSides = [source.size.width, source.size.height]
+        let maximumSide = max(maximumSide, sourceSides.max() ?? 0)
+        let maximumPixels = max(
+            maximumPixels,
+            sourceSides.reduce(1) { $0.multipliedReportingOverflow(by: $1).partialValue }
+        )
         for image in [scaled, decodeSize] + canvases.map(\.size) {
             let (pixels, overflows) = image.width.multipliedReportingOverflow(by: image.height)
-            guard image.width <= maximumSide, image.height <= maximumSide, !overflows, pixels <= maximumPixels else {
+            guard max(image.width, image.height) <= maximumSide, !overflows, pixels <= maximumPixels else {
                 throw ServerError(status: 422, message: "The result is too large")
             }
         }
