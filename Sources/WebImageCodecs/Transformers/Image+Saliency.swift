@@ -79,7 +79,7 @@ private struct SaliencyMap {
     private struct Color {
         /// The luminance, 0...100.
         let y: Float
-        /// How near the hue is to that of skin, up to 100.
+        /// The nearness of the hue to that of skin, up to 100.
         let skin: Float
         /// The chroma of CIELAB.
         let saturation: Float

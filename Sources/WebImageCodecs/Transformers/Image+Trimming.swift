@@ -1,4 +1,4 @@
-/// How the border of an image is recognised.
+/// A rule that recognises the border of an image.
 package struct BorderRule: Sendable, Hashable {
     /// The colour of the border.
     package enum Color: Sendable, Hashable {

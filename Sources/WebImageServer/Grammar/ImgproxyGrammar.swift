@@ -3,7 +3,7 @@
 /// All options of the open-source imgproxy 4 are parsed, with their short names. Options of imgproxy Pro, encrypted sources, chained
 /// pipelines and the info endpoint are refused with status 422 and their name.
 package struct ImgproxyGrammar: URLGrammar {
-    /// What the grammar allows; each property is imgproxy's setting of the same name. The defaults are imgproxy's.
+    /// The settings of the grammar, each that of imgproxy with the same name. The defaults are imgproxy's.
     package struct Configuration: Sendable, Hashable {
         /// The keys and salts, each of which can sign; without any, every signature is valid.
         package var keys: [SignatureKey] = []

@@ -10,7 +10,7 @@ struct ImgproxyPath: Equatable {
     /// - Parameters:
     ///   - target: the target of the request, percent-encoded; a query is removed.
     ///   - prefix: the first components of the path that belong to the server, such as `/images`.
-    /// - Throws: an error with status 400 if there is no signature or nothing behind it, 404 if the prefix is missing.
+    /// - Throws: an error with status 400 if the signature or the rest is missing, 404 if the prefix is missing.
     init(_ target: String, prefix: String) throws(ServerError) {
         var rest = Array(target.utf8)[...]
         rest = rest.prefix { $0 != UInt8(ascii: "?") }

@@ -3,7 +3,7 @@
 /// Options stand in thumbor's order; what is none begins the source, as there. The metadata and debug endpoints and filters that this
 /// server does not implement are refused with status 422 and their name.
 package struct ThumborGrammar: URLGrammar {
-    /// What the grammar allows.
+    /// The settings of the grammar.
     package struct Configuration: Sendable, Hashable {
         /// The keys, each of which can sign (thumbor's `SECURITY_KEY`).
         package var keys: [[UInt8]] = []

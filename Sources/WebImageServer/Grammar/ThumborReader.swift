@@ -2,7 +2,7 @@ import WebImage
 
 /// Reads thumbor's options from the beginning of a path, in their order.
 struct ThumborReader {
-    /// What is not read yet; at the end, the source.
+    /// The unread rest; at the end, the source.
     private(set) var rest: ArraySlice<UInt8>
     /// The options so far.
     private(set) var options: VariantOptions

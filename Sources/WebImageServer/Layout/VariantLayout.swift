@@ -7,14 +7,14 @@ package struct VariantLayout: Sendable, Hashable {
     package struct Source: Sendable, Hashable {
         /// The size in pixels, upright if the orientation in the metadata is applied.
         package var size: PixelSize
-        /// Indicates whether it has no pixels of its own (SVG, PDF): then it is always enlarged.
+        /// Indicates whether it consists of shapes (SVG, PDF): then it is always enlarged.
         package var isVector: Bool
 
         /// Creates a source.
         ///
         /// - Parameters:
         ///   - size: the size in pixels.
-        ///   - isVector: whether it has no pixels of its own; false by default.
+        ///   - isVector: whether it consists of shapes; false by default.
         package init(_ size: PixelSize, isVector: Bool = false) {
             self.size = size
             self.isVector = isVector

@@ -136,7 +136,7 @@ struct VariantScale {
         PixelSize(min(scaled.width, resultCropWidth ?? .max), min(scaled.height, resultCropHeight ?? .max))
     }
 
-    /// How many times the size of the request is larger than an image.
+    /// The ratio of the size of the request to that of an image.
     private func lack(of image: PixelSize) -> (x: Double, y: Double) {
         (Double(targetWidth) / Double(image.width), Double(targetHeight) / Double(image.height))
     }

@@ -24,7 +24,7 @@ package enum VariantColorEffect: Sendable, Hashable {
 
 /// An image drawn over the result.
 package struct VariantWatermark: Sendable, Hashable {
-    /// Where the image is drawn.
+    /// The place of the image.
     package enum Position: Sendable, Hashable {
         /// At an edge, a corner or the centre; not at the smart or the focus point. With the offsets.
         case gravity(VariantGravity.Kind)
@@ -48,7 +48,7 @@ package struct VariantWatermark: Sendable, Hashable {
 
     /// The opacity, 0...1; 0 if nothing is drawn.
     package var opacity = 0.0
-    /// Where it is drawn.
+    /// The place of the image.
     package var position = Position.gravity(.center)
     /// The horizontal offset: in pixels from 1 on or down from -1, a part of the result's width between.
     package var xOffset = 0.0

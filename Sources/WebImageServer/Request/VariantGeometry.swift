@@ -1,10 +1,10 @@
 package import WebImage
 
-/// How an image is resized to a width and a height.
+/// The way in which an image is resized to a width and a height.
 package enum VariantResizingType: String, Sendable, Hashable, CaseIterable {
     /// Keeps the aspect ratio; the image lies within the size.
     case fit
-    /// Keeps the aspect ratio; the image covers the size, what protrudes is cropped.
+    /// Keeps the aspect ratio; the image covers the size and is cropped to it.
     case fill
     /// As ``fill``, but an image that is smaller than the size is cropped to its aspect ratio instead.
     case fillDown = "fill-down"
@@ -28,7 +28,7 @@ package enum VariantLength: Sendable, Hashable {
 
 /// A point of attraction: the part of an image that stays when the rest is cropped, or where it is placed on a larger canvas.
 package struct VariantGravity: Sendable, Hashable {
-    /// Where the point is. Raw values are imgproxy's names.
+    /// The place of the point. Raw values are imgproxy's names.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The centre.
         case center = "ce"
@@ -54,7 +54,7 @@ package struct VariantGravity: Sendable, Hashable {
         case focusPoint = "fp"
     }
 
-    /// Where the point is.
+    /// The place of the point.
     package var kind: Kind
     /// The distance from there: in pixels from 1 on (or down from -1), a part of the width below; away from the edge at which the
     /// kind is.
@@ -79,7 +79,7 @@ package struct VariantGravity: Sendable, Hashable {
 package struct VariantExtension: Sendable, Hashable {
     /// Indicates whether the image is extended.
     package var isEnabled = false
-    /// Where the image lies.
+    /// The place of the image.
     package var gravity = VariantGravity()
     /// The colour of the added pixels; nil for the background of the request.
     package var background: VariantBackground?
@@ -94,7 +94,7 @@ package struct VariantCrop: Sendable, Hashable {
     package var width = 0.0
     /// The height: in pixels from 1 on, a part of the source's height below; 0 for all.
     package var height = 0.0
-    /// Where the part is; nil for the gravity of the request.
+    /// The place of the part; nil for the gravity of the request.
     package var gravity: VariantGravity?
 
     /// Creates one that keeps everything.

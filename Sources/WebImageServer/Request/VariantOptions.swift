@@ -1,13 +1,13 @@
 package import WebImage
 
-/// How an image is processed and answered: the options of a request as a value. All defaults are imgproxy's.
+/// The processing of an image and its answer: the options of a request as a value. All defaults are imgproxy's.
 ///
 /// The order of the operations is fixed, whatever the order in the URL: trim, crop, scale, rotate and flip, crop to the result,
 /// effects, extend, padding, background, watermark, encode. Optional values that are nil stand for the server's setting.
 package struct VariantOptions: Sendable, Hashable {
     // MARK: Size
 
-    /// How the image is resized to ``width`` and ``height``.
+    /// The way in which the image is resized to ``width`` and ``height``.
     package var resizingType = VariantResizingType.fit
     /// The width of the result, before ``dpr``.
     package var width = VariantLength.automatic

@@ -2,7 +2,7 @@
 package struct VariantRequest: Sendable, Hashable {
     /// The URL of the source as the request names it, percent-decoded, with the base URL. It is not checked: loaders check it.
     package var source: String
-    /// How the source is processed.
+    /// The processing of the source.
     package var options: VariantOptions
 
     /// Creates a request.
