@@ -59,7 +59,7 @@ extension LoadPlan {
         let isPart = metadata.scaleDownLimitBytes > 0 || metadata.isFirstFrame || metadata.isDamaged
         let moves = image.image.animation != nil || metadata.isAnimated && !metadata.isTransformed
         // Under the key of the original, only its bytes may be of more than the image.
-        let isReduced = isOriginal && image.data == nil && decode.replacement(image.image) == nil
+        let isReduced = isOriginal && image.data == nil && decode.replacement(image) == nil
         let isLimited = isReduced || (isPart || moves) && !isOriginal
         let isOnDisk = isOnDisk(image)
         let target = ImageCacheType(

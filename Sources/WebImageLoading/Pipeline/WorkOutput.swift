@@ -130,6 +130,8 @@ struct PipelineImage: Sendable {
     var isUnchanged = false
     /// True if it was scaled from an image of another size.
     var isScaled = false
+    /// True for the still of a video in high dynamic range whose URL does not say that it is a video.
+    var losesRange = false
     /// Ends when everything has been written to the caches.
     var stores = StoreGroup()
 }

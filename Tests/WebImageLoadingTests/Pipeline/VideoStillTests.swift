@@ -80,6 +80,31 @@ import Testing
     }
 
     @Test(arguments: [ImageCacheType.disk, .none])
+    func `No still of a video in high dynamic range is stored if its URL does not say that it is a video`(
+        type: ImageCacheType
+    ) async throws {
+        let (address, data) = (try #require(URL(string: "film://host/watch?v=1")), Film().beginning)
+        func load(keepsRange: Bool) async throws -> WebImageResult {
+            forgetMemory()
+            let context = harness.context {
+                $0.imageCoder = coder
+                $0.imageLoader = ClosureImageLoader(canLoad: { _, _ in true }) { _, _ in LoadedImageData(data: data) }
+                $0.decodeToHDR = keepsRange
+                $0.originalStoreCacheType = type
+            }
+            return try await harness.manager.result(with: address, options: .waitStoreCache, context: context)
+        }
+        coder.isHighDynamicRange.withLock { $0 = true }
+        for keepsRange in [false, true] {
+            #expect(try await load(keepsRange: keepsRange).cacheType == .none && harness.cache.diskKeys.isEmpty)
+        }
+        coder.isHighDynamicRange.withLock { $0 = false }
+        #expect(try await load(keepsRange: false).cacheType == .none)
+        #expect(harness.cache.diskKeys == [address.absoluteString])
+        #expect(try await load(keepsRange: true).cacheType == .disk)
+    }
+
+    @Test(arguments: [ImageCacheType.disk, .none])
     func `A reduced still is not stored under the key of the whole one`(type: ImageCacheType) async throws {
         coder.change { $0.scaleDownLimitBytes = 100 }
         _ = try await load {
@@ -180,6 +205,7 @@ private final class Film: ImageByteSource {
 /// Reads a byte of a video and "decodes" it to an image with metadata that the test sets.
 private final class StillCoder: ByteSourceCoder {
     let gate = Lock<Gate?>(nil)
+    let isHighDynamicRange = Lock(false)
     private let base = PlainCoder()
     private let state = Lock<(change: @Sendable (inout ImageMetadata) -> Void, count: Int)>(({ _ in }, 0))
 
@@ -190,7 +216,9 @@ private final class StillCoder: ByteSourceCoder {
     func canDecode(_ data: Data) -> Bool { true }
 
     func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
-        try base.properties(of: data, limits: limits)
+        var properties = try base.properties(of: data, limits: limits)
+        properties.isHighDynamicRange = isHighDynamicRange.withLock { $0 }
+        return properties
     }
 
     func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {

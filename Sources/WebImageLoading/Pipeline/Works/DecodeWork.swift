@@ -123,8 +123,26 @@ struct DecodeWork: Work {
             original: isPart ? nil : image,
             source: original.source,
             loaded: original.loaded,
-            isStorable: original.isStorable
+            isStorable: original.isStorable,
+            losesRange: losesRange(image, original)
         )
+    }
+
+    /// Returns whether the image is a still whose entry on disk would hide that the video has high dynamic range. Loads that keep it do not
+    /// query the disk, if the URL has the extension of a video.
+    private func losesRange(_ image: Image, _ original: OriginalData) -> Bool {
+        guard original.isVideo, let fetch = self.original.fetch?.plan.value, wholeImage(image) != nil,
+            !ImageFormat.isVideo(address: fetch.address)
+        else { return false }
+        let (limits, data) = (options.limits, original.entry.data)
+        let properties = Result { () throws(WebImageError) in
+            guard data.isEmpty, let source = original.byteSource else {
+                return try coder.properties(of: data, limits: limits)
+            }
+            let format = ImageFormat(detecting: source.beginning)
+            return try coder.decodingSources(of: format).properties(of: source, limits: limits)
+        }
+        return (try? properties.get())?.isHighDynamicRange ?? true
     }
 
     /// Returns the validators to attach to images whose bytes are not stored.
@@ -155,7 +173,7 @@ struct DecodeWork: Work {
     /// Starts the write of the original bytes, if they are to be stored and no other work has started it.
     private func stored(_ image: PipelineImage, _ original: OriginalData) -> PipelineImage {
         guard let store = original.store else { return image }
-        var contents = contents(original.isVideo ? replacement(image.image) : wholeImage(image.image))
+        var contents = contents(original.isVideo ? replacement(image) : wholeImage(image.image))
         contents.seen = image.image
         store.start(contents)
         // Does not capture the image, which would stay in memory until everything is written.
@@ -180,6 +198,9 @@ struct DecodeWork: Work {
         return isPart || options.decodeFirstFrameOnly ? nil : image
     }
 
-    /// Returns the image if it may be stored in place of the bytes: all that they represent, and without damage, of which the entry would tell nothing.
-    func replacement(_ image: Image) -> Image? { image.metadata.isDamaged ? nil : wholeImage(image) }
+    /// Returns the image if it may be stored in place of the bytes: all that they represent, and without damage or high dynamic range, of
+    /// which the entry would tell nothing.
+    func replacement(_ made: PipelineImage) -> Image? {
+        made.image.metadata.isDamaged || made.losesRange ? nil : wholeImage(made.image)
+    }
 }

@@ -43,7 +43,7 @@ struct StoreWork: Work {
                 if decodes {
                     let made = try decode.decoded(original.reading(while: { !job.isCancelled }), options: options)
                     job.pipeline.budget.made(made.image)
-                    if original.isVideo { contents = decode.contents(decode.replacement(made.image)) }
+                    if original.isVideo { contents = decode.contents(decode.replacement(made)) }
                     contents.seen = made.image
                 } else if !original.isWithoutBytes {
                     _ = try decode.coder.properties(of: original.entry.data, limits: decode.options.limits)
