@@ -7,6 +7,7 @@ import WebImage
 /// Regions that are read in workers.
 @Suite(
     .enabled(if: IsolationHarness.isSupported, "this system does not confine processes, or this is a sanitized build"),
+    .tags(.threadSanitizer),
     .timeLimit(.minutes(3))
 )
 struct IsolatedRegionTests {
