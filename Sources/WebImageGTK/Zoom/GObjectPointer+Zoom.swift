@@ -10,8 +10,8 @@ extension GObjectPointer {
     /// screen, near the pointer first, on the library's threads. Until a tile is there, the image is drawn with the pixels that are. Memory
     /// depends on the size of the screen, not on that of the image.
     ///
-    /// Animated and transformed images, images that are decoded by a custom coder, and those of a manager with a policy for untrusted sources or a
-    /// ``WebImageManager/optionsProcessor`` have no tiles: they are decoded for the zoomed size as a whole.
+    /// Animated and transformed images, images that are decoded by a custom coder, and those of a manager with a policy for untrusted sources have no
+    /// tiles: they are decoded for the zoomed size as a whole.
     ///
     /// The limit of the number of pixels (``ImageLimits/maximumPixelCount``) does not apply to the image, but to what is decoded at a time, unless
     /// the context has ``WebImageContext/decodeOptions``, or the manager has a policy for untrusted sources.

@@ -28,6 +28,8 @@ struct TileSource: Sendable {
     }
 
     /// Returns whether an image is drawn in tiles: if it is too big for a texture, and its source has the same pixels.
+    ///
+    /// - Parameter context: the context of the image's load, as the manager's processor returns it.
     @MainActor
     static func suits(_ image: Image, _ manager: WebImageManager, _ context: WebImageContext?) -> Bool {
         let size = image.uprightSourceSize
@@ -40,9 +42,7 @@ struct TileSource: Sendable {
             context?.rawDevelopment == nil
         else { return false }
         // Only the manager's loads obey its policy, and use the program's coders.
-        guard manager.policy.isTrusted, context?.imageCoder == nil else { return false }
-        // A processor may select another page or loader.
-        return manager.optionsProcessor == nil
+        return manager.policy.isTrusted && context?.imageCoder == nil
     }
 
     /// Returns the context of a zoomable image's load: the whole image may have any number of pixels, because it is decoded at the size of the
@@ -63,14 +63,16 @@ struct TileSource: Sendable {
     /// - Parameters:
     ///   - hash: the XXH3 of the bytes that the image was made of; nil if unknown.
     ///   - options: the options of the image's load.
+    ///   - processed: the context as the manager's processor returns it.
     static func open(
         _ url: URL,
         madeOf hash: UInt64?,
         _ manager: WebImageManager,
         _ options: WebImageOptions,
-        _ context: WebImageContext?
+        _ context: WebImageContext?,
+        processed: WebImageContext?
     ) async -> TileSource? {
-        guard let reader = try? await reader(url, hash, manager, options, context) else { return nil }
+        guard let reader = try? await reader(url, hash, manager, options, context, processed) else { return nil }
         let levels = reader.levels.map { (width: $0.width, height: $0.height) }
         guard let grid = TileGrid(levels: levels, side: reader.tileSize) else { return nil }
         return TileSource(grid: grid) { rect, level in try await reader.read(rect, level: level) }
@@ -81,11 +83,12 @@ struct TileSource: Sendable {
         _ hash: UInt64?,
         _ manager: WebImageManager,
         _ options: WebImageOptions,
-        _ context: WebImageContext?
+        _ context: WebImageContext?,
+        _ processed: WebImageContext?
     ) async throws -> any RegionReader {
-        let coders = coders(context?.decoding ?? manager.decoding)
+        let coders = coders(processed?.decoding ?? manager.decoding)
         // Other loaders may have other bytes than the file.
-        let loader = context?.imageLoader ?? manager.imageLoader
+        let loader = processed?.imageLoader ?? manager.imageLoader
         if url.isFileURL, loader is ImageLoadersManager || loader is FileImageLoader {
             return try await coders.regionReader(forFileAt: url.path)
         }

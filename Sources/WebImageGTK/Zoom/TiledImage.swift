@@ -58,9 +58,14 @@ final class TiledImage: ViewFeature {
     /// Draws the image that the view shows in tiles once it is zoomed, if it is to be drawn in tiles.
     func open(_ loaded: WebImageResult, _ url: URL, _ options: WebImageOptions, _ context: WebImageContext?) {
         let manager = context?.customManager ?? .shared
-        guard TileSource.suits(loaded.image, manager, context) else { return close() }
+        // The processor may select another page or loader.
+        let result = manager.optionsProcessor?.process(url, options: options, context: context ?? WebImageContext())
+        let processed = result?.context ?? context
+        guard TileSource.suits(loaded.image, manager, processed) else { return close() }
         let hash = loaded.image.metadata.knownSourceHash
-        open(loaded.image) { await TileSource.open(url, madeOf: hash, manager, options, context) }
+        open(loaded.image) {
+            await TileSource.open(url, madeOf: hash, manager, options, context, processed: processed)
+        }
     }
 
     /// Draws the image that the view shows in tiles once it is zoomed.

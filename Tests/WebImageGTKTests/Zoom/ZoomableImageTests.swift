@@ -156,6 +156,47 @@ import WebImage
         window.close()
     }
 
+    @Test func `What a manager's processor selects decides about tiles`() async throws {
+        bench.manager.optionsProcessor = WebImageOptionsProcessor { _, options, context in
+            var context = context
+            context.originalStoreCacheType = ImageCacheType.none
+            return WebImageOptionsResult(options: options, context: context)
+        }
+        let window = try await show(Self.map(2600, 1800))
+        #expect(state.tiledImage?.isWanted == true)
+        let other = ViewBench.url("other.bmp")
+        bench.manager.optionsProcessor = WebImageOptionsProcessor { _, options, context in
+            var context = context
+            context.page = 1
+            return WebImageOptionsResult(options: options, context: context)
+        }
+        var results: [Result<WebImageResult, WebImageError>] = []
+        picture.setZoomableImage(with: other, context: bench.context) { results.append($0) }
+        try #require(await bench.loader.request(of: other))
+        bench.loader.answer(other, with: .success(Self.map(2600, 1800)))
+        try #require(await MainLoopTurns.wait { !results.isEmpty })
+        #expect(state.tiledImage?.isWanted == false)
+        window.close()
+    }
+
+    @Test func `Tiles of an isolated format are read in a worker`() async throws {
+        var isolation = DecodeIsolation()
+        (isolation.workerPath, isolation.maximumDecodeDuration) = (ProgramRun.product("webimage-decoder"), 60)
+        guard FileManager.default.isExecutableFile(atPath: isolation.workerPath ?? "") else { return }
+        var context = bench.context
+        context.decoding = .isolated(isolation)
+        let window = try await show(Self.map(2600, 1800), context: context)
+        ZoomableImageView(picture).setZoom(1, about: ImagePoint(x: 0, y: 0))
+        try #require(await hasTiles(1))
+        await window.frames()
+        let pixels = try window.pixels(of: scroller)
+        for (x, y) in [(10, 10), (123, 45), (380, 270)] {
+            let expected = [x * 256 / 2600, y * 256 / 1800, (x + y) % 2 * 255, 255].map { UInt8($0) }
+            #expect(pixels.rgba(x, y).isClose(to: expected), "\(x), \(y)")
+        }
+        window.close()
+    }
+
     @Test func `The limit of pixels is lifted only where images have tiles`() {
         func limit(_ context: WebImageContext) -> Int? {
             TileSource.context(for: context).decodeOptions?.limits.maximumPixelCount
