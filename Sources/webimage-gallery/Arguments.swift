@@ -20,7 +20,12 @@ struct Arguments {
     /// True if JPEG, PNG, GIF, WebP, BMP and icons are decoded in this process.
     var decodesCoreFormats = false
     /// The place where images are decoded.
-    var decoding: DecodingPlace { decodesCoreFormats ? .isolated(.risky) : .isolated }
+    var decoding: DecodingPlace {
+        var isolation = decodesCoreFormats ? DecodeIsolation.risky : DecodeIsolation()
+        // An image of a gigapixel takes some seconds.
+        isolation.maximumDecodeDuration = 20
+        return .isolated(isolation)
+    }
     var width = 1000
     var height = 720
     /// The directory of the disk cache; nil for the shared one.
