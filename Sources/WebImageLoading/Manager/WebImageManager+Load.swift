@@ -126,6 +126,10 @@ extension WebImageManager {
             options.contains(.decodeFirstFrameOnly) || context?.decodeOptions?.decodeFirstFrameOnly ?? false
         let mustMove = options.contains(.matchAnimatedImageClass) || context?.decodeOptions?.requiresAnimation ?? false
         guard wantsStill || image.servesAsAnimation(isRequired: mustMove) else { return .missed(.firstFrameOnly) }
+        if image.metadata.isTransformed, image.metadata.isAnimated || image.format.isVector {
+            let gate = TransformGate(options, decodesFirstFrameOnly: wantsStill)
+            guard gate.admits(transformed: image) else { return .missed(.absent) }
+        }
         let shown = wantsStill ? image.still : image
         let scale = context?.explicitScale
         guard scale != nil || image.scale != 1 else { return .found(MemoryHit(cached: image, image: shown)) }

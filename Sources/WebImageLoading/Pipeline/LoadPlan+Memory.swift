@@ -4,7 +4,9 @@ extension LoadPlan {
     /// Returns the result if it is in memory.
     func memoryHit() -> PipelineImage? {
         guard queriesMemory, let cacheKey else { return nil }
-        guard let image = memoryImage(forKey: cacheKey, of: cache) else { return untransformedMemoryHit() }
+        guard let image = memoryImage(forKey: cacheKey, of: cache), gate.admits(transformed: image) else {
+            return untransformedMemoryHit()
+        }
         return PipelineImage(image: image, source: .memory)
     }
 

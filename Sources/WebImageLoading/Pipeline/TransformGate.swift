@@ -13,6 +13,12 @@ struct TransformGate: Hashable, Sendable {
     func admits(_ image: Image) -> Bool {
         (transformsAnimations || !image.metadata.isAnimated) && (transformsVectors || !image.metadata.isVector)
     }
+
+    /// Returns whether the chain would have been applied to the source of a transformed image, which a load with other options may have left
+    /// in a cache.
+    func admits(transformed image: Image) -> Bool {
+        admits(image) && (transformsVectors || !image.format.isVector)
+    }
 }
 
 extension TransformGate {

@@ -185,6 +185,34 @@ private struct FailingTransformer: ImageTransformer {
         }
     }
 
+    @Test func `A transformed animation in memory does not serve a load that leaves animations as they are`()
+        async throws
+    {
+        let manager = WebImageManager(cache: FakeCache(), loader: FileImageLoader.shared, pipeline: Pipeline())
+        let context = WebImageContext.with {
+            $0.imageTransformer = .transformer(FlippingTransformer(horizontal: true, vertical: false))
+        }
+        let url = URL(fileURLWithPath: Fixtures.path("GIF/animated.gif"))
+        let transformed = try await manager.result(with: url, options: .transformAnimatedImage, context: context)
+        #expect(transformed.image.metadata.isTransformed && transformed.image.metadata.isAnimated)
+        for _ in 0..<2 {
+            let plain = try await manager.result(with: url, context: context)
+            #expect(!plain.image.metadata.isTransformed && plain.image.metadata.isAnimated)
+            #expect(plain.cacheKey == url.absoluteString)
+            let again = try await manager.result(with: url, options: .transformAnimatedImage, context: context)
+            #expect(again.image === transformed.image && again.cacheType == .memory)
+        }
+    }
+
+    @Test func `A transformed drawing is known by its format`() throws {
+        var metadata = ImageMetadata()
+        (metadata.format, metadata.isTransformed) = (.svg, true)
+        let image = try PlainCoder().decode(Data("a".utf8), options: ImageDecodeOptions()).with(metadata: metadata)
+        #expect(TransformGate.open.admits(transformed: image))
+        #expect(!TransformGate([], decodesFirstFrameOnly: true).admits(transformed: image))
+        #expect(TransformGate(.transformVectorImage, decodesFirstFrameOnly: false).admits(transformed: image))
+    }
+
     @Test func `An image whose transformation failed is not stored`() async throws {
         let harness = Harness("still")
         let context = harness.context { $0.imageTransformer = .transformer(FailingTransformer()) }

@@ -77,18 +77,13 @@ struct TransformWork: Work {
         }
     }
 
-    /// Returns whether the gate admits the source of an image, which a load with other options may have left in memory.
-    private func admits(transformed image: Image) -> Bool {
-        gate.admits(image) && (gate.transformsVectors || !image.format.isVector)
-    }
-
     private func key(of chain: LoadPlan.Chain) -> String {
         CacheKeys.transformed(memory?.baseKey ?? "", by: chain.key)
     }
 
     private func memoryImage(of chain: LoadPlan.Chain) -> Image? {
         guard let memory, let image = memory.cache.memoryImage(forKey: key(of: chain)), image.serves(decode.options),
-            admits(transformed: image)
+            gate.admits(transformed: image)
         else { return nil }
         return decode.options.decodeFirstFrameOnly ? image.still : image
     }
