@@ -23,6 +23,10 @@ extension DiskCache {
         if let extendedData = entry.extendedData { trailer.extendedData = extendedData }
         if let validators = entry.validators { trailer.validators = validators }
         if let thumbHash = entry.thumbHash { trailer.thumbHash = thumbHash }
+        if let variants = entry.variants.value {
+            trailer.reserveVariants()
+            trailer.variants = variants
+        }
         let now = timespec(seconds: clock.wallTime())
         let name = CacheFileName(key: key).string
         let isStored = stripe(of: name).withLock { _ in
@@ -141,13 +145,13 @@ extension DiskCache {
         amend(EntryAmendment(extendedData: extendedData, validators: validators), forKey: key)
     }
 
-    /// Amends an entry; validators that belong to other bytes than the entry's are ignored.
+    /// Amends an entry; validators and variants that belong to other bytes than the entry's are ignored.
     func amend(_ amendment: EntryAmendment, forKey key: String) {
-        guard amendment.extendedData != nil || amendment.validators != nil else { return }
+        guard !amendment.isEmpty else { return }
         guard !key.isEmpty, let directory = usableDirectory() else { return }
         let name = CacheFileName(key: key).string
         let isRewritten = stripe(of: name).withLock { _ -> Bool in
-            if amendInPlace(name, in: directory, key: key, amendment) { return false }
+            if amendInPlace(name, in: directory, key: key, amendment) || amendment.isOnlyVariants { return false }
             rewrite(name, in: directory, key: key, amendment)
             return true
         }
@@ -169,11 +173,17 @@ extension DiskCache {
         guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
             let found = reader.trailer(file, status: status), found.trailer.hasKey(key)
         else { return false }
-        let trailer = found.amended(by: amendment)
-        if trailer.records == found.trailer.records { return true }
-        guard trailer.extendedData == found.trailer.extendedData, let slots = found.footer.slots,
-            let change = slots.amendment(to: trailer.response ?? Data(), after: found.response)
-        else { return false }
+        var trailer = found.amended(by: amendment)
+        guard trailer.extendedData == found.trailer.extendedData, let slots = found.footer.slots else {
+            return trailer.records == found.trailer.records
+        }
+        var change: (offset: Int, bytes: [UInt8])?
+        // Variants get the room that validators leave.
+        repeat {
+            if trailer.records == found.trailer.records { return true }
+            change = slots.amendment(to: trailer.response ?? Data(), after: found.response)
+        } while change == nil && trailer.removeOldestVariant()
+        guard let change else { return false }
         let offset = found.footer.slotsRange.lowerBound + change.offset
         let isWritten = change.bytes.withUnsafeBytes { bytes in
             (try? calls.writeFully(file, bytes, at: offset, path: directory.path(of: name))) != nil

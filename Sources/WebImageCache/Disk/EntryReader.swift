@@ -15,6 +15,9 @@ struct LoadedTrailer: Sendable {
         let amendment = amendment.applied(to: trailer.validators?.receivedHash ?? footer.contentHash)
         if let data = amendment.extendedData, data != trailer.extendedData { result.extendedData = data }
         if let validators = amendment.validators, validators != trailer.validators { result.validators = validators }
+        if let added = amendment.variants?.variants, let variants = trailer.variants {
+            result.variants = variants.adding(added)
+        }
         return result
     }
 
@@ -27,6 +30,7 @@ struct LoadedTrailer: Sendable {
             thumbHash: trailer.thumbHash
         )
         content.dataHash.value = footer.contentHash
+        content.variants.value = trailer.variants
         return content
     }
 }
@@ -199,6 +203,7 @@ struct EntryReader: Sendable {
         guard var trailer = EntryTrailer(records: records, created: footer.created) else { return nil }
         let response = response(in: UnsafeRawBufferPointer(rebasing: bytes[..<slotsLength]), of: footer, file)
         if slotsLength > 0 { trailer.response = response.flatMap { $0.bytes.isEmpty ? nil : $0.bytes } }
+        trailer.leastSlotSize = footer.slotSize
         return LoadedTrailer(footer: footer, response: response, trailer: trailer)
     }
 

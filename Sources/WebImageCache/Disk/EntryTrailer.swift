@@ -13,9 +13,9 @@ import FoundationEssentials
 /// Numbers are little-endian, hashes are XXH3-64; `trailerHash` covers the records and the footer up to itself. The first record is
 /// the key. Records with an unknown tag are kept when the entry is rewritten.
 ///
-/// Version 1 has no slots, and its content is the image. Version 2 is for entries whose response can change while the image stays:
-/// its content is the image and the ``ResponseSlots``, which contain the record that version 1 stores as ``Tag/response``, outside
-/// the hash. Readers of version 1 treat it as a later version, and leave it unchanged.
+/// Version 1 has no slots, and its content is the image. Version 2 is for entries whose response can change while the image stays, and
+/// for those that record images of other sizes: its content is the image and the ``ResponseSlots``, which contain the record that
+/// version 1 stores as ``Tag/response``, outside the hash. Readers of version 1 treat it as a later version, and leave it unchanged.
 struct EntryTrailer: Sendable {
     enum Tag {
         static let key: UInt32 = 1
@@ -41,6 +41,8 @@ struct EntryTrailer: Sendable {
     var created: Int64
     /// All records except the key; includes the response even if it is stored in a slot.
     var records: [Record] = []
+    /// The minimum size of each slot; 0 if there must be slots only for a response that can change.
+    var leastSlotSize = 0
 
     /// Creates a trailer without records.
     init(key: String, created: Int64) { (self.key, self.created) = (key, created) }
@@ -89,6 +91,31 @@ struct EntryTrailer: Sendable {
         }
     }
 
+    /// The images of other sizes, the oldest first; nil if the entry has no room for them. When they are set, other lines of the response stay.
+    var variants: [StoredVariant]? {
+        get {
+            let variants = response.map { ResponseLines($0).variants } ?? []
+            return leastSlotSize == 0 && variants.isEmpty ? nil : variants
+        }
+        set {
+            var lines = ResponseLines(response ?? Data())
+            lines.variants = newValue ?? []
+            response = lines.isEmpty ? nil : lines.bytes
+        }
+    }
+
+    /// Returns false if there is none.
+    mutating func removeOldestVariant() -> Bool {
+        guard let variants, !variants.isEmpty else { return false }
+        self.variants = Array(variants.dropFirst())
+        return true
+    }
+
+    /// Leaves room for the maximum number of variants, unless the response is too long for slots.
+    mutating func reserveVariants() {
+        leastSlotSize = ResponseSlots.size(for: response ?? Data(), room: ResponseLines.variantsRoom) ?? 0
+    }
+
     var thumbHash: ThumbHash? {
         get { record(Tag.thumbHash).flatMap { ThumbHash(bytes: $0) } }
         set { setRecord(Tag.thumbHash, newValue.map { Data($0.bytes) }) }
@@ -106,8 +133,9 @@ struct EntryTrailer: Sendable {
 
     /// The size of each slot of the entry; 0 for none.
     private var slotSize: Int {
-        guard let response, ResponseLines(response).mayChange else { return 0 }
-        return ResponseSlots.size(for: response) ?? 0
+        let response = response ?? Data()
+        guard leastSlotSize > 0 || ResponseLines(response).mayChange else { return 0 }
+        return ResponseSlots.size(for: response).map { max($0, leastSlotSize) } ?? 0
     }
 
     /// Returns the bytes to append to an image; nil if a record is too long for its length field.

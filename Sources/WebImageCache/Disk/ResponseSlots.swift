@@ -31,9 +31,11 @@ struct ResponseSlots: Sendable, Hashable {
     }
 
     /// Returns the size of slots for these bytes, with a quarter of spare room; nil if the bytes are too long for slots.
-    static func size(for bytes: Data) -> Int? {
+    ///
+    /// - Parameter room: The number of further bytes that will be added.
+    static func size(for bytes: Data, room: Int = 0) -> Int? {
         guard bytes.count <= largestSize - headerSize else { return nil }
-        let wanted = headerSize + bytes.count + bytes.count / 4
+        let wanted = headerSize + bytes.count + bytes.count / 4 + room
         let rounded = (wanted + granularity - 1) / granularity * granularity
         return min(max(rounded, smallestSize), largestSize)
     }

@@ -141,6 +141,7 @@ extension ImageStoreRequest {
             thumbHash: thumbHash
         )
         if data != nil { entry.dataHash.value = dataHash }
+        if keepsVariants { entry.variants.value = [] }
         if bytes != nil { return .store(.entry(entry)) }
         guard let image, let coder else { return nil }
         return .store(.image(PendingImage(image: image, options: encodeOptions, coder: coder, entry: entry)))
@@ -237,6 +238,7 @@ extension ImageCache {
     /// Amends an entry on disk, if it has the bytes that the amendment is for. Blocks.
     func amend(_ amendment: EntryAmendment, forKey key: String) {
         if let disk = diskCache as? DiskCache { return disk.amend(amendment, forKey: key) }
+        guard !amendment.isOnlyVariants else { return }
         let amendment = amendment.applied(to: diskCache.entry(forKey: key)?.sourceHash)
         diskCache.amend(extendedData: amendment.extendedData, validators: amendment.validators, forKey: key)
     }

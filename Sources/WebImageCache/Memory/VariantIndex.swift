@@ -3,7 +3,7 @@ package struct ImageVariant: Sendable {
     /// Everything that determines the pixels of an image besides its source and its size. Images of the same kind differ only in size.
     package final class Kind: Sendable, Hashable {
         /// The decode options, with the defaults in place of those that only affect the size or how the image is delivered.
-        let options: ImageDecodeOptions
+        package let options: ImageDecodeOptions
         /// The key of the transformers; empty for none.
         let transformerKey: String
         private let identity: CoderIdentity

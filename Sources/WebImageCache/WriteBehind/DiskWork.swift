@@ -51,24 +51,43 @@ package enum DiskWork: Sendable {
 package struct EntryAmendment: Sendable, Hashable {
     var extendedData: Data??
     var validators: CacheValidators??
+    /// Images of other sizes to add to those of the entry, if that has room for them.
+    var variants: AddedVariants?
+
+    /// Images of other sizes that were made from bytes with a hash.
+    struct AddedVariants: Sendable, Hashable {
+        var variants: [StoredVariant]
+        let sourceHash: UInt64
+    }
+
+    var isEmpty: Bool { self == EntryAmendment() }
+    /// True if nothing else is changed. Variants are not worth rewriting an entry: they are then left out.
+    var isOnlyVariants: Bool { extendedData == nil && validators == nil }
 
     /// The number of bytes held in memory.
     var cost: Int { extendedData.flatMap { $0 }?.count ?? 0 }
 
-    /// Returns the part of the change that applies to an entry made from bytes with this hash: validators may belong to the bytes
-    /// of a previous entry. If the hash is nil, it is unknown, and the validators are applied.
+    /// Returns the part of the change that applies to an entry made from bytes with this hash: validators and variants may belong to the
+    /// bytes of a previous entry. If the hash is nil, it is unknown, and they are applied.
     func applied(to hash: @autoclosure () -> UInt64?) -> EntryAmendment {
-        guard let subject = validators?.flatMap({ $0.subject.value }), let hash = hash(), hash != subject else {
-            return self
-        }
-        return EntryAmendment(extendedData: extendedData)
+        let subject = validators?.flatMap { $0.subject.value }
+        guard subject ?? variants?.sourceHash != nil, let hash = hash() else { return self }
+        var result = self
+        if let subject, subject != hash { result.validators = nil }
+        if let variants, variants.sourceHash != hash { result.variants = nil }
+        return result
     }
 
-    /// Returns the combination of both changes, in which the later one wins.
+    /// Returns the combination of both changes, in which the later one wins; variants are added up if they were made of the same bytes.
     func followed(by later: EntryAmendment) -> EntryAmendment {
-        EntryAmendment(
+        var added = later.variants ?? variants
+        if let variants, variants.sourceHash == later.variants?.sourceHash {
+            added?.variants = variants.variants.adding(later.variants?.variants ?? [])
+        }
+        return EntryAmendment(
             extendedData: later.extendedData ?? extendedData,
-            validators: later.validators ?? validators
+            validators: later.validators ?? validators,
+            variants: added
         )
     }
 }
@@ -80,6 +99,9 @@ extension CachedImageData {
         let amendment = amendment?.applied(to: hash ?? validators?.receivedHash ?? dataHash.value ?? sourceHash)
         if let extendedData = amendment?.extendedData { entry.extendedData = extendedData }
         if let validators = amendment?.validators { entry.validators = validators }
+        if let added = amendment?.variants, let variants = entry.variants.value {
+            entry.variants.value = variants.adding(added.variants)
+        }
         return entry
     }
 }

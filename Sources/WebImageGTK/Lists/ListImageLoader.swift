@@ -172,9 +172,9 @@ public final class ListImageLoader {
     private func loadAhead(_ url: URL) -> WebImageLoadOperation {
         var context = context ?? WebImageContext()
         let manager = context.customManager ?? .shared
+        if context.sizeReuse == nil { context.sizeReuse = context.viewSizeReuse }
         context.customManager = nil
         context.callbackQueue = .inline
-        if context.sizeReuse == nil { context.sizeReuse = .memory }
         if context.thumbnailPixelSize == nil {
             context.thumbnailPixelSize = pixelSize
             if context.thumbnailCovers == nil { context.thumbnailCovers = coversCells }

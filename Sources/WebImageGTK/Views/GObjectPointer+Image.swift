@@ -62,8 +62,8 @@ extension GObjectPointer {
     ///     ``WebImageContext/callbackQueue`` is ignored: every closure is called on the main thread.
     ///   - progress: called while bytes arrive, with the latest reading, no more often than the main loop has time.
     ///   - setter: called with the `GdkPaintable` to show (for images a `GdkTexture`), or with nil to clear the widget. To
-    ///     keep it after the call, take a reference, as GTK's functions do. `result` is nil for the placeholder, and there is a result
-    ///     for each image, previews too. Released after its last call.
+    ///     keep it after the call, take a reference, as GTK's functions do. `result` is nil for the placeholder. Called for
+    ///     previews only with ``WebImageOptions/progressiveLoad``. Released after its last call.
     ///   - completed: called once, when the view has the image or there is none; with ``WebImageOptions/refreshCached`` once more if
     ///     there is something newer, and with ``WebImageOptions/avoidAutoSetImage`` and ``WebImageOptions/progressiveLoad`` for each
     ///     preview before. With ``WebImageError/Code/cancelled`` when another load takes its place or the view is destroyed; loads that

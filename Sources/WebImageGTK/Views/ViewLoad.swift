@@ -258,11 +258,11 @@ final class ViewLoad {
 
 extension WebImageResult {
     /// Returns whether it is a preview that the request has no use for: the view already shows an image, or the caller shows the images
-    /// itself and has not requested previews.
+    /// itself, also with a setter, and has not requested previews.
     @MainActor
     fileprivate func isUnwantedPreview(by request: ViewLoad.Request) -> Bool {
         guard image.metadata.isIncremental else { return false }
-        return request.isUpgrade
-            || request.options.contains(.avoidAutoSetImage) && !request.options.contains(.progressiveLoad)
+        let isShownByCaller = request.hasOwnSetter || request.options.contains(.avoidAutoSetImage)
+        return request.isUpgrade || isShownByCaller && !request.options.contains(.progressiveLoad)
     }
 }

@@ -98,7 +98,7 @@ extension ViewState {
     private func effectiveContext(_ context: WebImageContext?, _ slot: ImageSlot) -> WebImageContext {
         var context = context ?? WebImageContext()
         context.setImageOperationKey = slot.operationKey
-        if context.sizeReuse == nil { context.sizeReuse = .memory }
+        if context.sizeReuse == nil { context.sizeReuse = context.viewSizeReuse }
         if context.thumbnailPixelSize == nil, usesAutomaticThumbnailSize {
             context.thumbnailPixelSize = preferredPixelSize ?? ViewGeometry.pixelSize(of: view)
             if context.thumbnailCovers == nil { context.thumbnailCovers = ContentFit.of(view).needsBothSides }

@@ -10,4 +10,10 @@ extension WebImageContext {
         get { self[ManagerKey.self] }
         set { self[ManagerKey.self] = newValue }
     }
+
+    /// The use of images of other sizes in a view's load whose context does not say: at least of those in memory.
+    var viewSizeReuse: SizeReuse {
+        let ofManager = (customManager ?? .shared).sizeReuse
+        return ofManager == .none ? .memory : ofManager
+    }
 }

@@ -21,8 +21,12 @@ struct LoadDelivery: Sendable {
             if manager.mayDownload(url) { begin(progress) } else { operation.end(.failure(.downloadRefused(url))) }
         }
         guard !options.contains(.fromLoaderOnly) else { return load() }
-        operation.subscribe(to: ResultWork(plan: plan.cached), priority: options.priority, progress: nil) {
-            result in
+        operation.subscribe(
+            to: ResultWork(plan: plan.cached),
+            priority: options.priority,
+            progress: nil,
+            values: receiver([])
+        ) { result in
             if case .failure(let error) = result, error.isCacheMiss { load() } else { finish(result) }
         }
     }
@@ -34,10 +38,17 @@ struct LoadDelivery: Sendable {
             to: ResultWork(plan: plan),
             priority: options.priority,
             progress: progress,
-            values: kinds.isEmpty ? nil : WorkValue.Receiver(kinds: kinds) { receive($0) }
+            values: receiver(kinds)
         ) { result in
             if operation.isRunning { finish(result) }
         }
+    }
+
+    /// Returns the receiver of values of these kinds, and of images of other sizes if they are wanted; nil if no values are.
+    private func receiver(_ kinds: WorkValue.Kind) -> WorkValue.Receiver? {
+        var kinds = kinds
+        if plan.result.value.readsVariants, !operation.takesOneResult { kinds.insert(.variant) }
+        return kinds.isEmpty ? nil : WorkValue.Receiver(kinds: kinds) { receive($0) }
     }
 
     private func receive(_ value: WorkValue) {
@@ -51,6 +62,8 @@ struct LoadDelivery: Sendable {
                 isFinal: false
             )
             operation.deliver(preview, isPreview: true)
+        case .variant(let image, let key):
+            operation.deliver(WebImageResult(previewing: image, from: .disk, url: url, key: key, plan), isPreview: true)
         case .stale(let image):
             guard operation.interimHash == nil, operation.isRunning else { return }
             noteCached(image)

@@ -30,8 +30,15 @@ extension WebImageManager {
             rights: rights(of: url, load)
         )
         let decodeOptions = decodeOptions(for: originalKey ?? url.absoluteString, load)
+        let coder = coder(for: load)
+        let transformers = transformer(for: load).map { PipelineTransformer([$0]).flattened } ?? []
+        let gate = TransformGate(options, decodesFirstFrameOnly: decodeOptions.decodeFirstFrameOnly)
+        let chain = LoadPlan.Chain(transformers, gate: gate)
         // On disk, a still is JPEG.
         let usesDisk = !(fetch.readsParts && decodeOptions.decodeToHDR)
+        let variantKind =
+            usesDisk && cache === originalCache && recordsVariants(load, cache)
+            ? LoadPlan.variantKind(decodeOptions, coder: coder, chain) : nil
         let original = LoadPlan.Original(
             fetch: options.contains(.fromCacheOnly) ? nil : Boxed(fetch),
             cache: originalCache,
@@ -42,23 +49,21 @@ extension WebImageManager {
             permission: permission,
             rule: storageRule(url, load),
             entryRule: EntryRule(policy),
-            serializer: serializer
+            serializer: serializer,
+            keepsVariants: variantKind != nil
         )
-        let transformers = transformer(for: load).map { PipelineTransformer([$0]).flattened } ?? []
         let encodeOptions = context?.encodeOptions.flatMap { $0 == ImageEncodeOptions() ? nil : Boxed($0) }
         let decode = LoadPlan.Decode(
             original: Boxed(original),
-            coder: coder(for: load),
+            coder: coder,
             options: decodeOptions,
             thumbnails: desktopThumbnails(for: load, original, decodeOptions),
             encodeOptions: encodeOptions,
             isProgressive: options.contains(.progressiveLoad),
             transformer: transformers.first
         )
-        let gate = TransformGate(options, decodesFirstFrameOnly: decodeOptions.decodeFirstFrameOnly)
         var store = context?.storeCacheType ?? .all
         if !usesDisk { store = ImageCacheType(memory: store.includesMemory, disk: false) }
-        let chain = LoadPlan.Chain(transformers, gate: gate)
         let scalesVariants =
             sizeReuse(for: load) != .none && query.includesMemory
             // A scaled image has no encoded bytes.
@@ -76,6 +81,10 @@ extension WebImageManager {
                     queriesDisk: query.includesDisk && usesDisk,
                     queriesOriginalMemory: originalQuery.includesMemory,
                     scalesVariants: scalesVariants,
+                    // A scaled image has no encoded bytes.
+                    readsVariants: variantKind != nil && query.includesDisk && originalQuery.includesDisk
+                        && !options.contains(.queryMemoryData),
+                    variantKind: variantKind,
                     readsMemoryData: options.contains(.queryMemoryData) && revalidation?.asksAlways != true
                         && query.includesDisk && usesDisk,
                     store: store,
@@ -100,6 +109,12 @@ extension WebImageManager {
             return false
         }
         return cache.variants(of: originalKey).contains { $0.isExact }
+    }
+
+    /// Returns whether images of other sizes on disk are used and recorded. Another process does not know a load's own coder.
+    private func recordsVariants(_ load: ResolvedLoad, _ cache: any ImageCaching) -> Bool {
+        sizeReuse(for: load) == .disk && load.context?.imageCoder == nil
+            && (cache as? ImageCache)?.recordsVariants ?? false
     }
 
     /// The coder for decoding and encoding.

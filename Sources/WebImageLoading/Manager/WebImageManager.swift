@@ -261,7 +261,8 @@ extension WebImageManager {
     }
 
     /// The use of images of other sizes if the exact result is not cached, for loads whose context has no
-    /// ``WebImageContext/sizeReuse``. ``SizeReuse/none`` by default; views use ``SizeReuse/memory``.
+    /// ``WebImageContext/sizeReuse``. ``SizeReuse/none`` by default; views use at least
+    /// ``SizeReuse/memory``.
     public var sizeReuse: SizeReuse {
         get { settings.withLock { $0.sizeReuse } }
         set { settings.withLock { $0.sizeReuse = newValue } }

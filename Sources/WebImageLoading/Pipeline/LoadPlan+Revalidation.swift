@@ -21,11 +21,11 @@ extension LoadPlan {
         )
     }
 
-    /// The plan without revalidation, for a load about whose original nothing is known. Images of other sizes in memory may then be stale, so
-    /// none is scaled.
+    /// The plan without revalidation, for a load about whose original nothing is known. Images of other sizes may then be stale, so none is
+    /// used.
     var unjudged: LoadPlan {
         with {
-            $0.scalesVariants = false
+            ($0.scalesVariants, $0.readsVariants) = (false, false)
         } original: {
             $0.revalidation = nil
         }
@@ -91,7 +91,7 @@ extension LoadPlan {
 
 extension LoadPlan.Result {
     fileprivate mutating func makeNew() {
-        (queriesMemory, queriesDisk, queriesOriginalMemory) = (false, false, false)
+        (queriesMemory, queriesDisk, queriesOriginalMemory, readsVariants) = (false, false, false, false)
         replaces = true
     }
 }

@@ -5,8 +5,12 @@ extension LoadPlan {
     func storedInMemory(_ image: PipelineImage, _ trace: LoadTrace) -> PipelineImage {
         if let cacheKey, store.includesMemory {
             storeInMemory(image.image, forKey: cacheKey, of: cache, trace)
-            // The entry may be lossy.
-            noteVariant(image.image, forKey: cacheKey, chain, isExact: false)
+            // The entry may be lossy, and does not say what size the original has. What has another shape than the original is therefore not
+            // noted: it is not a preview of anything else.
+            let hasShapeOfOriginal = decode.options.preserveAspectRatio && chain.isSizeCovariant
+            if hasShapeOfOriginal || isOriginal {
+                noteVariant(image.image, forKey: cacheKey, chain, isExact: false)
+            }
         }
         return image
     }
@@ -80,7 +84,13 @@ extension LoadPlan {
             if !target.includesMemory { cache.removeImage(forKey: key, from: .memory, completion: nil) }
         }
         guard target != .none else { return completion() }
-        cache.store(request, completion: completion)
+        guard target.includesDisk, !isOriginal else { return cache.store(request, completion: completion) }
+        let group = StoreGroup()
+        group.enter()
+        cache.store(request) { group.leave() }
+        group.enter()
+        recordVariant(in: request, isExact: !image.isScaled) { group.leave() }
+        group.whenDone(completion)
     }
 
     /// Adds the bytes to store on disk, and the validators of their source.

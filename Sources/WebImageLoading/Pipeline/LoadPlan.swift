@@ -93,6 +93,9 @@ struct LoadPlan: Sendable {
         let serializer: Identified<CacheSerializer, ObjectIdentifier>?
         /// True if it replaces work that has already queried the disk.
         var isSecondTry = IgnoredInEquality(value: false)
+        /// True if the entry gets room for a record of images of other sizes. Not compared: one entry is written for all loads that share
+        /// the bytes.
+        let keepsVariants: IgnoredInEquality<Bool>
 
         init(
             fetch: Boxed<Fetch>?,
@@ -104,8 +107,10 @@ struct LoadPlan: Sendable {
             permission: Permission? = nil,
             rule: StorageRule = StorageRule(),
             entryRule: EntryRule? = nil,
-            serializer: CacheSerializer? = nil
+            serializer: CacheSerializer? = nil,
+            keepsVariants: Bool = false
         ) {
+            self.keepsVariants = IgnoredInEquality(value: keepsVariants)
             self.fetch = fetch
             self.cache = Identified(cache, by: ObjectIdentifier(cache))
             self.cacheKey = cacheKey
@@ -228,6 +233,10 @@ struct LoadPlan: Sendable {
         var queriesOriginalMemory: Bool
         /// True if the result may be made by scaling an image of another size in memory.
         var scalesVariants: Bool
+        /// True if images of other sizes on disk may be used.
+        var readsVariants: Bool
+        /// The kind under which the original's entry records the result and images of other sizes; nil to record nothing.
+        let variantKind: UInt64?
         /// True if the callers already received the image from memory, before it is refreshed.
         var isShown = false
         /// True if an image from memory gets its encoded bytes from disk (``WebImageOptions/queryMemoryData``).

@@ -238,6 +238,11 @@ package final class Pipeline: Sendable {
         partialCount.value > 0 && state.withLock { $0.graph.hasReceiver(of: job) { $0.takes(.partial) } }
     }
 
+    /// Returns whether any caller accepts values of a kind from a job; may change at any time.
+    func wants(_ kind: WorkValue.Kind, of job: WorkJob) -> Bool {
+        state.withLock { $0.graph.hasReceiver(of: job) { $0.takes(kind) } }
+    }
+
     /// Makes work available under another key, too. Returns false if work of that key is already running.
     func alias(_ job: WorkJob, as key: WorkKey) -> Bool { state.withLock { $0.graph.alias(job, as: key) } }
 

@@ -49,12 +49,11 @@ struct VariantRequest: Sendable {
         return .none
     }
 
-    /// Returns whether a variant has the shape of the result, but for the rounding of its sides to whole pixels.
+    /// Returns whether a variant has the shape of the result, but for the rounding of the sides of both to whole pixels. Transformers may make
+    /// another shape of it; then the variant has that, too, and is not shown.
     private func hasShape(_ variant: ImageVariant, _ size: (width: Int, height: Int)) -> Bool {
-        // Filters that depend on the size, as crops, make other shapes of it.
-        guard isScalable else { return true }
         let difference = abs(variant.width * size.height - variant.height * size.width)
-        return difference <= max(size.width, size.height, variant.width, variant.height)
+        return 2 * difference <= max(variant.width + size.width, variant.height + size.height)
     }
 
     /// Returns whether scaling a variant down makes an image as good as a decode at that size.

@@ -19,6 +19,8 @@ enum WorkValue: Sendable {
     case partial(PartialImageData.Snapshot)
     /// An image of the bytes received so far.
     case preview(Image)
+    /// An image of another size from disk, with its key.
+    case variant(Image, key: String)
     /// The cache status of a stale image that is used while a newer one is requested.
     case staleStatus(CacheStatus)
     /// That stale image.
@@ -31,6 +33,7 @@ enum WorkValue: Sendable {
         static let preview = Kind(rawValue: 2)
         static let staleStatus = Kind(rawValue: 4)
         static let stale = Kind(rawValue: 8)
+        static let variant = Kind(rawValue: 16)
     }
 
     var kind: Kind {
@@ -39,6 +42,7 @@ enum WorkValue: Sendable {
         case .preview: .preview
         case .staleStatus: .staleStatus
         case .stale: .stale
+        case .variant: .variant
         }
     }
 

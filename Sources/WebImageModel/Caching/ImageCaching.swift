@@ -12,6 +12,8 @@ public struct CachedImageData: Sendable, Hashable {
     public var validators: CacheValidators?
     /// The image in about 25 bytes, for a placeholder; nil if none was made.
     public var thumbHash: ThumbHash?
+    /// The images of other sizes on disk that were made from this one, the oldest first; nil if the entry has no room for them.
+    package var variants = IgnoredInEquality<[StoredVariant]?>(value: nil)
 
     /// Creates the content of an entry.
     public init(

@@ -14,6 +14,8 @@ public struct ImageStoreRequest: Sendable {
     package var dataHash: UInt64?
     /// The image in about 25 bytes, for a placeholder; stored with the entry on disk.
     public var thumbHash: ThumbHash?
+    /// True to leave room in the entry on disk for a record of the images of other sizes that are made from it.
+    package var keepsVariants = false
     /// The key.
     public var key: String
     /// The levels to store to.

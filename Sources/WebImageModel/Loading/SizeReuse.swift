@@ -7,4 +7,7 @@ public enum SizeReuse: Sendable, Hashable {
     case none
     /// Images in memory are used.
     case memory
+    /// Images in memory are used, and then those on disk, also of earlier runs and other processes. Costs up to 4 KiB of disk for each
+    /// original that is stored, and reading the end of the original's file when the exact result is in neither cache.
+    case disk
 }

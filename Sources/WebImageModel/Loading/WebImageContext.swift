@@ -54,11 +54,11 @@ public struct WebImageContext: Sendable {
     /// Makes cache keys from URLs. The manager's by default.
     public var cacheKeyFilter: CacheKeyFilter?
     /// Whether images of other sizes are used if the exact result is not cached. The manager's by default
-    /// (``WebImageManager/sizeReuse``); views use ``SizeReuse/memory`` unless the context says otherwise.
+    /// (``WebImageManager/sizeReuse``); views use at least ``SizeReuse/memory`` unless the context says otherwise.
     ///
     /// An image is scaled down only if the result looks as if the original had been decoded at that size: if it was decoded from the
     /// same bytes with the same options, is at least 1.5 times as wide and as high or has exactly the requested size, and was neither
-    /// scaled itself nor read from a file that may be lossy. Animations and vector images are not scaled. With transformers, only
+    /// scaled itself nor stored with loss. Animations and vector images are not scaled. With transformers, only
     /// results of the same ones are used, and scaled only if all are ``ImageTransformer/isSizeCovariant``.
     public var sizeReuse: SizeReuse?
 

@@ -16,6 +16,12 @@ enum SizesSnippets {
         // end
     }
 
+    static func reuseDisk() {
+        // snippet: size reuse on disk
+        WebImageManager.shared.sizeReuse = .disk
+        // end
+    }
+
     static func sources(small: URL, medium: URL, large: URL) async throws {
         // snippet: sources
         let source = ImageSource.candidates([

@@ -81,4 +81,36 @@ import WebImage
         }
         small.close()
     }
+
+    @Test(arguments: [false, true])
+    func `A setter gets the placeholder and the image, and previews only if it asks for them`(_ asks: Bool) async throws
+    {
+        let small = try await showSmall()
+        let label = UnsafeMutableRawPointer(try #require(gtk_label_new(nil)))
+        let window = try await TestWindow(label, 200, 150)
+        var widths: [Int?] = []
+        var context = bench.context
+        context.thumbnailPixelSize = ImageSize(width: 200, height: 150)
+        OpaquePointer(label).setImage(
+            with: url,
+            options: asks ? .progressiveLoad : [],
+            context: context,
+            setter: { _, result in widths.append(result?.image.pixelWidth) }
+        )
+        #expect(widths == (asks ? [nil, 60] : [nil]))
+        try #require(await bench.loader.request(of: url))
+        bench.loader.end(url, with: .success(ViewBench.picture(400, 300, 10, 200, 30)))
+        #expect(await MainLoopTurns.wait { widths.last == 200 })
+        #expect(widths.compactMap(\.self) == (asks ? [60, 200] : [200]))
+        window.close()
+        small.close()
+    }
+
+    @Test func `A view uses the disk too if its manager does`() async throws {
+        #expect(bench.context.viewSizeReuse == .memory)
+        bench.manager.sizeReuse = .disk
+        #expect(bench.context.viewSizeReuse == .disk)
+        bench.manager.sizeReuse = .none
+        #expect(bench.context.viewSizeReuse == .memory)
+    }
 }

@@ -77,7 +77,7 @@ import Testing
         "callbackQueue": "where a caller is called back",
         "setImageOperationKey": "which load of a view this is",
         "observer": "only whom to notify",
-        "sizeReuse": "only if there is an image of another size in memory, see SizeReuseTests",
+        "sizeReuse": "only if there is an image of another size in memory, or on disk, see SizeReuseTests",
         "own": "carried along only, see WebImageContextKey",
         "rare": "its properties are in the list",
     ]
@@ -150,6 +150,7 @@ import Testing
         "Fetch.isGated": "when it starts",
         "Original.rule": "isSelective and revalidation are compared",
         "Original.isSecondTry": "only reports depend on it",
+        "Original.keepsVariants": "only room in the entry depends on it",
         "Decode.encodeOptions": "one entry is written for all who share the bytes",
         "Decode.transformer": "only the memory that is asked for depends on it",
         "Result.url": "the key or the fetch are compared",

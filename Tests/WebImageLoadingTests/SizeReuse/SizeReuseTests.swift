@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 import LoadingTestSupport
 import ModelTestSupport
 import TestSupport
@@ -289,9 +288,10 @@ import Testing
         #expect(await harness.pipeline.becomesIdle())
     }
 
-    /// A decoder of JPEG scales by its own filter first, which costs accuracy; a scaled image may be closer to the exact one than a decode is.
-    @Test(arguments: [60.0, 96, 120, 160, 200, 240], [nil, 480.0, 360, 300, 240])
-    func `A scaled photo equals a decoded one, or is closer to the photo scaled down from full size`(
+    /// A decoder of JPEG scales by its own filter first: such a decode may itself be less than 45 dB from the image scaled down from full size, which
+    /// is what counts then.
+    @Test(arguments: [60.0, 96, 120, 160, 200, 240], [nil, 480.0, 360, 300, 240, 200, 180, 160, 120, 100])
+    func `A scaled photo is within 45 dB of the photo scaled down from full size, and of a decoded one that is, too`(
         _ side: Double,
         _ large: Double?
     ) async throws {
@@ -308,8 +308,9 @@ import Testing
         let size = (width: direct.pixelWidth, height: direct.pixelHeight)
         let exact = try full.scaled(to: size, for: options)
         let found = psnr(scaled.bitmap, direct.bitmap)
-        let isCloser = psnr(scaled.bitmap, exact.bitmap) > psnr(direct.bitmap, exact.bitmap)
-        #expect(found >= 45 || found >= 43 && isCloser, "\(found) dB")
+        let toExact = psnr(scaled.bitmap, exact.bitmap)
+        #expect(toExact >= 45, "\(toExact) dB")
+        #expect(found >= 45 || psnr(direct.bitmap, exact.bitmap) < 45, "\(found) dB")
     }
 
     @Test(arguments: 1...8) func `Photos of all orientations are scaled upright, with any fit`(_ orientation: Int)
@@ -344,18 +345,5 @@ import Testing
             }
         }
         #expect(manager.pipeline.totals.decodes.value - decodes <= 4, "those that are nearly of full size")
-    }
-
-    private func psnr(_ left: Bitmap, _ right: Bitmap) -> Double {
-        guard left.width == right.width, left.height == right.height else { return 0 }
-        var squares = 0
-        for y in 0..<left.height {
-            for x in 0..<left.width {
-                let pair = zip(left.premultipliedRGBA(x: x, y: y), right.premultipliedRGBA(x: x, y: y))
-                for (a, b) in pair.prefix(3) { squares += (Int(a) - Int(b)) * (Int(a) - Int(b)) }
-            }
-        }
-        guard squares > 0 else { return .infinity }
-        return 10 * log10(255 * 255 * Double(left.width * left.height * 3) / Double(squares))
     }
 }

@@ -1,7 +1,11 @@
+import CacheTestSupport
+import FoundationEssentials
+import LoadingTestSupport
 import ModelTestSupport
 import TestSupport
 import Testing
 
+@testable import WebImageCache
 @testable import WebImageLoading
 @testable import WebImageModel
 
@@ -101,8 +105,7 @@ import Testing
                                 $0.isExact && index == wantedIndex && index < 2 && fit != .full
                                     && suffices($0.width, size.width) && suffices($0.height, size.height)
                             }
-                            // What an unknown transformer does with the shape is not known.
-                            let shown = present.filter { index == wantedIndex && (index >= 2 || isAlike($0, size)) }
+                            let shown = present.filter { index == wantedIndex && isAlike($0, size) }
                             switch choice {
                             case .scale(let found, let variant, let width, let height):
                                 counts.scaled += 1
@@ -122,6 +125,87 @@ import Testing
                                 if !usable.isEmpty || !shown.isEmpty { counts.wrong += 1 }
                             }
                         }
+                    }
+                }
+            }
+        }
+        #expect(counts.wrong == 0)
+        #expect(counts.scaled > 1000 && counts.previews > 1000 && counts.none > 200, "\(counts)")
+    }
+
+    /// The same for the record of an original's entry on disk, which is what another process knows.
+    @Test(arguments: [
+        ImageOrientation.up, .upMirrored, .down, .downMirrored, .leftMirrored, .right, .rightMirrored, .left,
+    ])
+    func `From the record on disk the same images are chosen, under the keys that they were stored with`(
+        _ orientation: ImageOrientation
+    ) throws {
+        let directory = TemporaryDirectory()
+        let cache = ImageCache(directory: directory.path("cache"))
+        let manager = WebImageManager(cache: cache, loader: FakeLoader(), pipeline: Pipeline())
+        let url = try #require(URL(string: "http://host.test/a.png?x=1"))
+        func plan(_ options: ImageDecodeOptions, _ chain: LoadPlan.Chain) -> LoadPlan {
+            let context = WebImageContext.with {
+                $0.sizeReuse = .disk
+                $0.thumbnailPixelSize = options.thumbnailPixelSize
+                $0.preserveAspectRatio = options.preserveAspectRatio
+                $0.thumbnailCovers = options.thumbnailCovers
+                if let transformer = chain.first { $0.imageTransformer = .transformer(transformer) }
+            }
+            let load = manager.resolve(url, [], context)
+            let key = manager.cacheKey(for: url, context: context)
+            return manager.plan(url: url, originalKey: url.absoluteString, resultKey: key, load)
+        }
+        var counts = (scaled: 0, previews: 0, none: 0, wrong: 0)
+        let all = try chains.enumerated().flatMap { index, chain in
+            try Self.sides.enumerated().map { number, side in
+                let options = Fit.allCases[(number + 1 + index) % 3 + 1].options(side)
+                let plan = plan(options, chain)
+                let variant = try variant(options, orientation, chain, isExact: number != 2)
+                let record = StoredVariant(
+                    size: (variant.width, variant.height),
+                    sourceSize: (variant.sourceWidth, variant.sourceHeight),
+                    box: options.thumbnailPixelSize,
+                    fit: !options.preserveAspectRatio ? .stretched : options.thumbnailCovers ? .covering : .inside,
+                    kind: try #require(plan.result.value.variantKind),
+                    isExact: variant.isExact
+                )
+                #expect(plan.key(of: record) == plan.cacheKey && plan.result.value.readsVariants)
+                return (record: try #require(StoredVariant(line: record.line)), chain: index, key: plan.cacheKey)
+            }
+        }
+        for (wantedIndex, wanted) in chains.enumerated() {
+            for fit in Fit.allCases {
+                for side in Self.sides {
+                    let options = fit.options(side)
+                    let (plan, size) = (plan(options, wanted), try decoded(options, orientation))
+                    let request = VariantRequest(plan.decode.options, coder: plan.decode.coder, plan.chain)
+                    for set in 0..<(1 << Self.sides.count) {
+                        // Of all chains at once, of which those of the others must make no difference.
+                        let present = all.enumerated().filter { set & 1 << ($0.offset % Self.sides.count) != 0 }
+                            .map(\.element)
+                        let found = plan.variants(.init(variants: present.map(\.record), sourceHash: 1))
+                        let own = present.filter { $0.chain == wantedIndex && $0.key != plan.cacheKey }
+                        let usable = own.filter {
+                            $0.record.isExact && wantedIndex < 2 && fit != .full
+                                && suffices($0.record.width, size.width) && suffices($0.record.height, size.height)
+                        }
+                        let shown = own.filter {
+                            ($0.record.width == $0.record.height) == (size.width == size.height)
+                        }
+                        var isRight = Set(found.map(\.key)) == Set(own.compactMap(\.key))
+                        switch request.choose(among: found, find: { _ in true }) {
+                        case .scale(_, let variant, let width, let height):
+                            counts.scaled += 1
+                            isRight = isRight && (width, height) == size && usable.contains { $0.key == variant.key }
+                        case .preview(_, let variant):
+                            counts.previews += 1
+                            isRight = isRight && usable.isEmpty && shown.contains { $0.key == variant.key }
+                        case .none:
+                            counts.none += 1
+                            isRight = isRight && usable.isEmpty && shown.isEmpty
+                        }
+                        if !isRight { counts.wrong += 1 }
                     }
                 }
             }
@@ -198,6 +282,22 @@ import Testing
         if case .preview = choice(variant, options) {} else { Issue.record("no preview") }
         options.decodeFirstFrameOnly = true
         #expect(isScaled(variant, options))
+    }
+
+    @Test(arguments: [
+        (8, 4, false), (8, 5, true), (1, 1, true), (2, 2, false), (300, 187, true), (300, 186, false), (3, 2, true),
+    ])
+    func `A preview has the shape of the result, but for rounding`(_ width: Int, _ height: Int, _ isShown: Bool) {
+        // The result has 400 × 250 pixels.
+        let variant = ImageVariant(
+            key: "k",
+            size: (width, height),
+            sourceSize: (1600, 1000),
+            sourceHash: 1,
+            kind: ImageVariant.Kind(ImageDecodeOptions(), coder: coder, transformerKey: "")
+        )
+        let options = Fit.inside.options(400)
+        if case .preview = choice(variant, options) { #expect(isShown) } else { #expect(!isShown) }
     }
 
     @Test func `Another coder's images are not used`() throws {

@@ -51,7 +51,8 @@ extension LoadExplanation {
 
     private static func disk(_ look: LoadTimeline.DiskLook, isResult: Bool) -> String {
         if let count = look.byteCount {
-            return (isResult ? "on disk" : "found on disk as the original") + " (\(Wording.bytes(Int64(count))))"
+            let source = look.key.contains("-Thumbnail(") ? "in another size" : "as the original"
+            return (isResult ? "on disk" : "found on disk " + source) + " (\(Wording.bytes(Int64(count))))"
         }
         switch look.reason {
         case .notAsked?: return isResult ? "the disk was not queried" : "the disk was not queried for the original"

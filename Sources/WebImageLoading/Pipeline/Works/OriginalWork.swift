@@ -133,6 +133,7 @@ struct OriginalWork: Work {
         guard let cacheKey, storesDisk || replaces else { return nil }
         guard storesDisk else { return makeRemoval() }
         let url = fetch?.url
+        let keepsVariants = plan.value.keepsVariants.value
         return StoreOnce { [cache, serializer, rule, replaces] contents, group in
             // Without bytes, the loader's own image is encoded and stored, and the still of a video.
             let bytes = loaded.isVideo || loaded.data.isEmpty && loaded.image != nil ? nil : loaded.data
@@ -149,6 +150,7 @@ struct OriginalWork: Work {
             request.coder = contents.coder
             request.thumbHash = contents.seen.flatMap { try? ThumbHash(sampling: $0) }
             request.encodeOptions = contents.encodeOptions
+            request.keepsVariants = keepsVariants
             if !isOther, bytes != nil { request.dataHash = contents.seen?.metadata.knownSourceHash }
             request.validators = rule.validators(
                 of: loaded.response,

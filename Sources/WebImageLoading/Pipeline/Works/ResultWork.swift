@@ -53,8 +53,9 @@ struct ResultWork: Work {
         }
     }
 
-    func make(_ job: WorkJob, scalesVariants: Bool = true) {
-        if scalesVariants, let scaling = plan.scaling() { return scale(scaling, job) }
+    /// Makes the result from an image of another size, or else from the original.
+    func make(_ job: WorkJob, usesVariants: Bool = true) {
+        if usesVariants, let scaling = plan.scaling() { return scale(scaling, job) }
         if let original = plan.originalMemoryHit() {
             job.note(.memoryHit(key: plan.originalKey ?? ""))
             job.note(.queued(.transform))
@@ -64,6 +65,11 @@ struct ResultWork: Work {
                 plan.stored($0, job.trace)
             }
         }
+        if usesVariants, plan.result.value.readsVariants { return useStoredVariants(job) }
+        makeFromOriginal(job)
+    }
+
+    func makeFromOriginal(_ job: WorkJob) {
         job.require(plan.chain.isEmpty ? plan.decode : plan.transform) { result in
             job.finish(
                 result.map { output in
