@@ -229,6 +229,8 @@ let package = Package(
         .library(name: "WebImageCodecs", targets: ["WebImageCodecs"]),
         .library(name: "WebImageCache", targets: ["WebImageCache"]),
         .library(name: "WebImageIsolation", targets: ["WebImageIsolation"]),
+        // A cache that machines share.
+        .library(name: "WebImageFleet", targets: ["WebImageFleet"]),
         // All formats that are separate products.
         .library(name: "WebImageFormats", targets: ["WebImageFormats"]),
         .library(name: "WebImagePDF", targets: ["WebImagePDF"]),
@@ -296,7 +298,10 @@ let package = Package(
         .target(name: "CommandHelp", swiftSettings: swiftSettings),
         .executableTarget(
             name: "webimage",
-            dependencies: ["WebImage", "WebImageFormats", "CommandHelp", "CLinux", "CChafaShims", "CLazyLibraries"],
+            dependencies: [
+                "WebImage", "WebImageFleet", "WebImageFormats", "CommandHelp", "CLinux", "CChafaShims",
+                "CLazyLibraries",
+            ],
             swiftSettings: swiftSettings
         ),
         .executableTarget(
@@ -337,7 +342,7 @@ let package = Package(
         tests("WebImagePlayerTests", on: "WebImagePlayer", "ModelTestSupport"),
         tests("WebImageIsolationTests", on: "WebImageIsolation", "ModelTestSupport", "CIsolation"),
         tests("WebImageLoadingTests", on: "WebImageLoading", "LoadingTestSupport", "CTestSupport"),
-        tests("WebImageFleetTests", on: "WebImage", "WebImageFleet", "LoadingTestSupport"),
+        tests("WebImageFleetTests", on: "WebImage", "WebImageFleet", "LoadingTestSupport", "webimage"),
         tests("AnimationTests", on: "WebImage", "CodecsTestSupport", "ModelTestSupport"),
         tests("CacheQueryTests", on: "WebImage", "LoadingTestSupport", "CTestSupport"),
         tests("DownloadTests", on: "WebImage", "LoadingTestSupport"),
@@ -364,7 +369,7 @@ let package = Package(
             exclude: ["Snippets"],
             swiftSettings: swiftSettings
         ),
-        snippets("DocumentationSnippets", in: "DocumentationTests", on: "WebImage"),
+        snippets("DocumentationSnippets", in: "DocumentationTests", on: "WebImage", "WebImageFleet"),
         // Compiled as users compile their tests.
         .testTarget(
             name: "WebImageTestSupportTests",

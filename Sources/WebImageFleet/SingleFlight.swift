@@ -15,8 +15,8 @@ struct SingleFlight: Sendable, Equatable {
         var firstPoll: UInt64 = 5_000_000
         var longestPoll: UInt64 = 50_000_000
 
-        /// The time that a machine waits for another.
-        var patience: UInt64 { 2 * lease }
+        /// The time that a machine waits for others.
+        var patience: UInt64 = 2_000_000_000
         /// The time after which a lease is renewed.
         var renewal: UInt64 { lease / 3 }
     }
@@ -24,7 +24,7 @@ struct SingleFlight: Sendable, Equatable {
     enum Event: Sendable, Hashable {
         /// The entry was found.
         case hit
-        /// There is no entry.
+        /// The entry does not exist.
         case miss
         /// The lease was granted.
         case granted

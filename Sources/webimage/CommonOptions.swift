@@ -1,5 +1,6 @@
 import FoundationEssentials
 import WebImage
+import WebImageFleet
 
 /// The options of every command that loads images.
 struct CommonOptions: Sendable {
@@ -17,6 +18,8 @@ struct CommonOptions: Sendable {
     var decoding: DecodingPlace
     /// The policy for allowed sources.
     var policy: SourcePolicy
+    /// The store that machines share; nil for none.
+    var remoteStore: RemoteImageStore?
     /// The maximum bytes of decoded images; 0 for no limit.
     var memoryBudget: Int
     private var headers: [(String, String)] = []
@@ -38,6 +41,11 @@ struct CommonOptions: Sendable {
                 "how long cached images stay fresh: immutable, http, revalidate or ttl=SECONDS"
             ),
             OptionSpec("--cache-only", "use only the cache; an image that is not cached is an error"),
+            OptionSpec(
+                "--remote-cache",
+                value: "URL",
+                "share images with other machines: redis://[[USER]:PASSWORD@]HOST[:PORT]; $WEBIMAGE_REMOTE_CACHE by default"
+            ),
             OptionSpec("--header", short: "-H", value: "'NAME: VALUE'", "send a header field; may be repeated"),
             OptionSpec(
                 "--timeout",
@@ -78,12 +86,25 @@ struct CommonOptions: Sendable {
         guard usesCache || !arguments.has("--cache-policy") else {
             throw UsageError("--no-cache and --cache-policy cannot be combined")
         }
+        remoteStore = try remoteStore(arguments)
         if arguments.has("--refresh") { options.insert(.fromLoaderOnly) }
         if arguments.has("--cache-only") { options.insert(.fromCacheOnly) }
         for text in arguments.values("--header") { headers.append(try Self.header(text)) }
         for (name, value) in [("--cache-dir", cacheDirectory), ("--namespace", namespace)] where value?.isEmpty == true
         {
             throw UsageError("\(name) needs a value")
+        }
+    }
+
+    /// A password is safer in the environment than among the arguments, which other users of the machine can see.
+    private func remoteStore(_ arguments: ParsedArguments) throws -> RemoteImageStore? {
+        if !usesCache, arguments.has("--remote-cache") {
+            throw UsageError("--no-cache and --remote-cache cannot be combined")
+        }
+        let variable = Terminal.environment("WEBIMAGE_REMOTE_CACHE").flatMap { $0.isEmpty ? nil : $0 }
+        guard usesCache, let text = arguments.value("--remote-cache") ?? variable else { return nil }
+        do throws(WebImageError) { return try RemoteImageStore(redis: text, timeout: 1) } catch {
+            throw UsageError("--remote-cache: \(error.message)")
         }
     }
 
@@ -178,13 +199,19 @@ struct Session: Sendable {
     let manager: WebImageManager
     /// Nil with `--no-cache`.
     let cache: ImageCache?
+    /// Nil without `--remote-cache`.
+    private let tiers: TieredImageCache?
     let common: CommonOptions
 
     init(_ common: CommonOptions) {
         self.common = common
         DecodedMemoryBudget.shared.byteLimit = common.memoryBudget
-        cache = common.usesCache ? common.makeCache() : nil
-        manager = common.makeManager(cache ?? NullCache.shared)
+        let cache = common.usesCache ? common.makeCache() : nil
+        self.cache = cache
+        let tiers = common.remoteStore.flatMap { store in cache.map { TieredImageCache(local: $0, remote: store) } }
+        self.tiers = tiers
+        let used: (any ImageCaching)? = tiers ?? cache
+        manager = common.makeManager(used ?? NullCache.shared)
         manager.decoding = common.decoding
         common.decoding.isolation?.prepare()
         // Without a cache, no cache policy applies.
@@ -213,6 +240,7 @@ struct Session: Sendable {
     func close() async {
         await manager.finishRefreshes()
         await cache?.flush()
+        await tiers?.flush()
     }
 }
 

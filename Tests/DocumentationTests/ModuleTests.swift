@@ -25,7 +25,7 @@ import Testing
             "WebImageTestSupport": ["WebImage", "WebImageFakes"],
             "WebImageFormats": Set(formats).union(["WebImageCodecs", "WebImageIsolation"]),
             "CommandHelp": [],
-            "webimage": ["WebImage", "WebImageFormats"],
+            "webimage": ["WebImage", "WebImageFleet", "WebImageFormats"],
             "webimage-decoder": ["WebImageCodecs", "WebImageFormats", "WebImageIsolation"],
             // poppler is GPL: nothing else may import this module.
             "WebImagePDFDecoder": ["WebImageCodecs"],

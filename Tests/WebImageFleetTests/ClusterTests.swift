@@ -111,6 +111,7 @@ import Testing
         #expect(RedisRefusal("OOM command not allowed") == .outOfMemory)
         #expect(RedisRefusal("WRONGPASS invalid") == .denied)
         #expect(RedisRefusal("NOAUTH Authentication required.") == .denied)
+        #expect(RedisRefusal("NOPERM User anna has no permissions") == .forbidden)
         #expect(RedisRefusal("NOSCRIPT No") == .noScript)
         #expect(RedisRefusal("") == .other(""))
         #expect(RedisRefusal("ERR syntax") == .other("ERR"))
@@ -129,6 +130,7 @@ import Testing
             #expect(refusal.reaction(afterAttempts: 1) == .failNode)
         }
         #expect(RedisRefusal.other("ERR").reaction(afterAttempts: 1) == .failCommand)
+        #expect(RedisRefusal.forbidden.reaction(afterAttempts: 1) == .failCommand)
         #expect(RedisRefusal.noScript.reaction(afterAttempts: 1) == .failCommand)
     }
 }

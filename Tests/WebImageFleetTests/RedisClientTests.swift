@@ -56,7 +56,7 @@ struct RedisClientTests {
         let address = "127.0.0.1:\(server.port)"
         let anna = RedisClient(try RedisConfiguration(url: "redis://anna:s3%20cret@\(address)/3"))
         #expect(await anna.reply("SET", "wi1:a", "1") == .success(.status("OK")))
-        #expect(await anna.reply("SET", "a", "1") == .failure(.refused(.denied)))
+        #expect(await anna.reply("SET", "a", "1") == .failure(.refused(.forbidden)))
         let other = RedisClient(try RedisConfiguration(url: "redis://:other@\(address)"))
         #expect(await other.reply("GET", "wi1:a") == .success(.null))
         let there = RedisClient(try RedisConfiguration(url: "redis://:other@\(address)/3"))
@@ -100,8 +100,8 @@ struct RedisClientTests {
     @Test func `A server that stands still costs the deadline five times, and is used when it goes on`() async throws {
         let server = try await RedisServer()
         var configuration = server.configuration
-        configuration.health.pause = 20_000_000
-        configuration.health.jitter = 0
+        // Longer than the machine that runs the tests is busy with others.
+        configuration.health.pause = 500_000_000
         let client = RedisClient(configuration)
         #expect(await client.reply("PING") == .success(.status("PONG")))
         server.pause()
@@ -138,7 +138,7 @@ struct RedisClientTests {
         try await waitUntil { await client.reply("GET", "a") == .success(.null) }
     }
 
-    @Test func `A server that speaks another protocol is no trap`() async throws {
+    @Test func `A server that speaks another protocol fails the command`() async throws {
         let server = try LoopbackServer { _ in .response(404) }
         let client = RedisClient(
             RedisConfiguration(endpoint: RedisEndpoint(host: "127.0.0.1", port: UInt16(server.port)))

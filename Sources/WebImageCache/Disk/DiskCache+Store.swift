@@ -19,10 +19,7 @@ extension DiskCache {
     @discardableResult
     public func store(_ entry: CachedImageData, forKey key: String) -> Bool {
         guard !key.isEmpty else { return false }
-        var trailer = EntryTrailer(key: key, created: nowNanoseconds())
-        if let extendedData = entry.extendedData { trailer.extendedData = extendedData }
-        if let validators = entry.validators { trailer.validators = validators }
-        if let thumbHash = entry.thumbHash { trailer.thumbHash = thumbHash }
+        var trailer = EntryTrailer(key: key, created: nowNanoseconds(), entry)
         if let variants = entry.variants.value {
             trailer.reserveVariants()
             trailer.variants = variants

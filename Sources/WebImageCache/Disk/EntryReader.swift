@@ -196,7 +196,10 @@ struct EntryReader: Sendable {
         return nil
     }
 
-    private func trailer(in tail: UnsafeRawBufferPointer, _ footer: EntryFooter, _ file: Int32) -> LoadedTrailer? {
+    /// Returns the trailer in the bytes at the end of an entry.
+    ///
+    /// - Parameter file: the open file, from which slots that were being written are read again; nil for none.
+    func trailer(in tail: UnsafeRawBufferPointer, _ footer: EntryFooter, _ file: Int32?) -> LoadedTrailer? {
         let bytes = UnsafeRawBufferPointer(rebasing: tail.suffix(footer.trailerLength))
         let slotsLength = 2 * footer.slotSize
         let records = UnsafeRawBufferPointer(rebasing: bytes[slotsLength..<(slotsLength + footer.recordsLength)])
@@ -215,10 +218,11 @@ struct EntryReader: Sendable {
     private func response(
         in bytes: UnsafeRawBufferPointer,
         of footer: EntryFooter,
-        _ file: Int32
+        _ file: Int32?
     ) -> ResponseSlots.Content? {
         guard let slots = footer.slots else { return nil }
         if let content = slots.content(of: bytes) { return content }
+        guard let file else { return nil }
         // Two writers may have changed both slots during the read; otherwise the file is damaged.
         for _ in 0..<Self.slotReadings {
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * slots.size, alignment: 16)

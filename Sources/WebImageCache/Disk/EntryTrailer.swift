@@ -47,6 +47,14 @@ struct EntryTrailer: Sendable {
     /// Creates a trailer without records.
     init(key: String, created: Int64) { (self.key, self.created) = (key, created) }
 
+    /// Creates the trailer of an entry.
+    init(key: String, created: Int64, _ entry: CachedImageData) {
+        self.init(key: key, created: created)
+        if let extendedData = entry.extendedData { self.extendedData = extendedData }
+        if let validators = entry.validators { self.validators = validators }
+        if let thumbHash = entry.thumbHash { self.thumbHash = thumbHash }
+    }
+
     /// Parses the records of a file, which have been verified against their hash; nil if they do not fill the bytes exactly, or if
     /// there is no key.
     init?(records bytes: UnsafeRawBufferPointer, created: Int64) {

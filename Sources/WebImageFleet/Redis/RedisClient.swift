@@ -72,7 +72,7 @@ final class RedisInbox: Sendable {
     /// Adds a message, and wakes the loop.
     ///
     /// - Parameter start: starts the loop; called for the first message. Returns false if it cannot.
-    /// - Returns: False if there is no loop.
+    /// - Returns: False without a loop.
     func add(_ message: Message, start: () -> Bool = { true }) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }

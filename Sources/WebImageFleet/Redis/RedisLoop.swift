@@ -165,7 +165,7 @@ final class RedisLoop {
     }
 }
 
-/// The loop for completions of its own commands, which run on its thread.
+/// A reference to the loop for the completions of the commands that it sends itself.
 private final class LoopReference: @unchecked Sendable {
     // Sendable because it is only used on the thread of the loop.
     private weak var loop: RedisLoop?

@@ -21,7 +21,7 @@ final class RedisNode {
         let time: UInt64
     }
 
-    /// What a connection needs from its surroundings.
+    /// The functions that a connection calls.
     struct Surroundings {
         /// Looks a name up on another thread; the answer is given to ``RedisNode/resolved(_:at:)``.
         var resolve: (RedisEndpoint) -> Void

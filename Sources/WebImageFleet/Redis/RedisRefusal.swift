@@ -14,8 +14,10 @@ enum RedisRefusal: Error, Sendable, Hashable {
     case readOnly
     /// The memory limit is reached, and the eviction policy permits no eviction.
     case outOfMemory
-    /// The user or password is wrong, or has no right to the command.
+    /// The user or password is wrong or missing.
     case denied
+    /// The user has no right to the command or the key.
+    case forbidden
     /// The script is not known to the server.
     case noScript
     /// The code of any other error.
@@ -53,7 +55,8 @@ enum RedisRefusal: Error, Sendable, Hashable {
         case "LOADING", "MASTERDOWN", "BUSY": self = .loading
         case "READONLY", "NOREPLICAS", "MISCONF": self = .readOnly
         case "OOM": self = .outOfMemory
-        case "NOAUTH", "WRONGPASS", "NOPERM", "DENIED": self = .denied
+        case "NOAUTH", "WRONGPASS", "DENIED": self = .denied
+        case "NOPERM": self = .forbidden
         case "NOSCRIPT": self = .noScript
         default: self = .other(code)
         }
@@ -69,7 +72,7 @@ enum RedisRefusal: Error, Sendable, Hashable {
         case .ask(_, let endpoint): attempts <= Self.mostRedirections ? .askOnce(endpoint) : .failNode
         case .tryAgain: attempts <= 1 ? .retryOnce : .failCommand
         case .clusterDown, .loading, .readOnly, .outOfMemory, .denied: .failNode
-        case .noScript, .other: .failCommand
+        case .forbidden, .noScript, .other: .failCommand
         }
     }
 
@@ -85,7 +88,7 @@ struct RedisEndpoint: Sendable, Hashable {
 
     init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
 
-    /// Parses `host:port`; nil if there is no valid port. The last colon separates: an IPv6 address has others.
+    /// Parses `host:port`; nil without a valid port. The last colon separates: an IPv6 address has others.
     init?(hostAndPort text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0 else {
             return nil

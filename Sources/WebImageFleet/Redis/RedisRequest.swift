@@ -2,7 +2,7 @@
 enum RedisFailure: Error, Sendable, Hashable {
     /// The circuit of the node is open, or the client has been closed.
     case unavailable
-    /// There was no reply until the deadline. The command may still take effect.
+    /// No reply arrived until the deadline. The command may still take effect.
     case late
     /// The connection could not be made, or broke off. The command may have taken effect.
     case connection

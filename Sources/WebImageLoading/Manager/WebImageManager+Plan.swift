@@ -50,6 +50,7 @@ extension WebImageManager {
             rule: storageRule(url, load),
             entryRule: EntryRule(policy),
             serializer: serializer,
+            sharingScope: sharingScope(fetch, originalCache),
             keepsVariants: variantKind != nil
         )
         let encodeOptions = context?.encodeOptions.flatMap { $0 == ImageEncodeOptions() ? nil : Boxed($0) }
@@ -97,6 +98,16 @@ extension WebImageManager {
         )
     }
 
+    /// Returns the group of loads on all machines that may share the images of a load; nil if none may. Nothing is looked at for the
+    /// library's own cache, which asks nobody else.
+    private func sharingScope(_ fetch: LoadPlan.Fetch, _ cache: any ImageCaching) -> String? {
+        guard !(cache is ImageCache), fetch.rights.digest == nil, fetch.rights.isKnown, fetch.hooks == nil,
+            !fetch.options.contains(.handleCookies), !fetch.options.contains(.allowInvalidSSLCertificates),
+            fetch.loader.value.loadsForEveryone
+        else { return nil }
+        return policy.sharingScope
+    }
+
     /// Returns whether the result may be made by scaling an image of another size. False if there is none in memory now: then the work is
     /// shared with loads that do not reuse sizes, as the result is the same.
     private func mayScaleVariant(
@@ -105,7 +116,7 @@ extension WebImageManager {
         _ chain: LoadPlan.Chain,
         _ options: ImageDecodeOptions
     ) -> Bool {
-        guard let originalKey, let cache = cache as? ImageCache, options.isThumbnail, chain.isSizeCovariant else {
+        guard let originalKey, let cache = cache.localImageCache, options.isThumbnail, chain.isSizeCovariant else {
             return false
         }
         return cache.variants(of: originalKey).contains { $0.isExact }
@@ -114,7 +125,7 @@ extension WebImageManager {
     /// Returns whether images of other sizes on disk are used and recorded. Another process does not know a load's own coder.
     private func recordsVariants(_ load: ResolvedLoad, _ cache: any ImageCaching) -> Bool {
         sizeReuse(for: load) == .disk && load.context?.imageCoder == nil
-            && (cache as? ImageCache)?.recordsVariants ?? false
+            && cache.localImageCache?.recordsVariants ?? false
     }
 
     /// The coder for decoding and encoding.

@@ -71,7 +71,7 @@ public final class WebImageManager: Sendable {
         self.pipeline = pipeline
         self.clock = clock
         settings = Lock(Settings())
-        if let cache = cache as? ImageCache { pipeline.budget.attach(cache) }
+        if let cache = cache.localImageCache { pipeline.budget.attach(cache) }
         if let caches = cache as? ImageCachesManager {
             for case let cache as ImageCache in caches.caches { pipeline.budget.attach(cache) }
         }

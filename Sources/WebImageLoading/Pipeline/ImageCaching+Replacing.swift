@@ -27,11 +27,11 @@ extension ImageCaching {
     }
 
     /// True if a store may keep an existing entry, which is unknown for other caches than the library's own.
-    private var keepsExistingEntries: Bool { (self as? ImageCache)?.config.writesWithoutOverwriting ?? true }
+    private var keepsExistingEntries: Bool { localImageCache?.config.writesWithoutOverwriting ?? true }
 
     /// Reads the validators stored with an entry, on the caller's thread.
     func validatorsSync(forKey key: String) -> CachedValidators? {
-        if let own = self as? ImageCache { return own.readValidators(forKey: key) }
+        if let own = localImageCache { return own.readValidators(forKey: key) }
         return diskEntry(forKey: key).map { CachedValidators($0) }
     }
 }

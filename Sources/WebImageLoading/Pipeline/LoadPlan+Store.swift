@@ -100,6 +100,9 @@ extension LoadPlan {
         let made = result.value.serializer?.value.bytes(for: given, data: image.data, url: url)
         let isSource = isOriginal && (made == nil || made == image.data)
         let hash = image.image.metadata.sourceHash
+        if let scope = decode.original.plan.value.sharingScope, result.value.serializer == nil {
+            decode.original.rule.share(&request, as: scope, image.loaded?.response)
+        }
         // If the original is not stored, the result is revalidated with its validators.
         let isAlone = isOriginal || !decode.original.storesDisk
         request.validators = decode.original.rule.validators(

@@ -56,7 +56,7 @@ extension LoadPlan {
     ///
     /// - Parameter isExact: False if it was scaled from another size.
     func recordVariant(in request: ImageStoreRequest, isExact: Bool, completion: @escaping @Sendable () -> Void) {
-        guard let originalKey, let cache = cache as? ImageCache, let image = request.image,
+        guard let originalKey, let cache = cache.localImageCache, let image = request.image,
             let variant = variant(image, forKey: request.key, chain, isExact: isExact),
             let record = record(of: variant, isExact: variant.isExact && request.isLossless)
         else { return completion() }
@@ -117,7 +117,7 @@ extension ImageStoreRequest {
 extension ResultWork {
     /// Makes the result from an image of another size on disk, or else from the original, after a smaller image was sent.
     func useStoredVariants(_ job: WorkJob) {
-        guard let originalKey = plan.originalKey, let cache = plan.cache as? ImageCache else {
+        guard let originalKey = plan.originalKey, let cache = plan.cache.localImageCache else {
             return makeFromOriginal(job)
         }
         let operation = cache.queryVariants(of: originalKey, priority: job.priority) { found in

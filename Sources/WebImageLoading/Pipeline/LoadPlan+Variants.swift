@@ -27,7 +27,7 @@ extension LoadPlan {
 
     /// Returns the use of the images in memory.
     func variantChoice() -> VariantChoice<Image> {
-        guard queriesMemory, cacheKey != nil, let originalKey, let cache = cache as? ImageCache else { return .none }
+        guard queriesMemory, cacheKey != nil, let originalKey, let cache = cache.localImageCache else { return .none }
         let variants = cache.variants(of: originalKey)
         guard !variants.isEmpty else { return .none }
         return VariantRequest(decode.options, coder: decode.coder, chain).choose(among: variants) { variant in
@@ -41,7 +41,7 @@ extension LoadPlan {
     ///   - chain: The transformers that were applied to it.
     ///   - isExact: False if it was scaled from another size, or read from a file other than the original.
     func noteVariant(_ image: Image, forKey key: String, _ chain: Chain, isExact: Bool = true) {
-        guard let originalKey, let cache = cache as? ImageCache,
+        guard let originalKey, let cache = cache.localImageCache,
             let variant = variant(image, forKey: key, chain, isExact: isExact)
         else { return }
         cache.note(variant, of: originalKey)

@@ -91,6 +91,8 @@ struct LoadPlan: Sendable {
         var entryRule: EntryRule?
         /// Produces the bytes written to disk; nil to write the received ones.
         let serializer: Identified<CacheSerializer, ObjectIdentifier>?
+        /// The group of loads on all machines that may share entries; nil for none.
+        let sharingScope: String?
         /// True if it replaces work that has already queried the disk.
         var isSecondTry = IgnoredInEquality(value: false)
         /// True if the entry gets room for a record of images of other sizes. Not compared: one entry is written for all loads that share
@@ -108,10 +110,12 @@ struct LoadPlan: Sendable {
             rule: StorageRule = StorageRule(),
             entryRule: EntryRule? = nil,
             serializer: CacheSerializer? = nil,
+            sharingScope: String? = nil,
             keepsVariants: Bool = false
         ) {
             self.keepsVariants = IgnoredInEquality(value: keepsVariants)
             self.fetch = fetch
+            self.sharingScope = sharingScope
             self.cache = Identified(cache, by: ObjectIdentifier(cache))
             self.cacheKey = cacheKey
             self.queriesDisk = queriesDisk
@@ -212,11 +216,34 @@ struct LoadPlan: Sendable {
         /// The generation of the key when the read was requested: a read requested after a store does not join one from before it. Nil for a
         /// cache without generations.
         let generation: Generation?
+        /// The group of loads on all machines that may share the entry; nil for none.
+        let sharingScope: String?
+        /// True if the loader is asked if there is no entry.
+        let isFollowedByLoad: Bool
 
-        init(cache: any ImageCaching, cacheKey: String, generation: Generation? = nil) {
+        init(
+            cache: any ImageCaching,
+            cacheKey: String,
+            generation: Generation? = nil,
+            sharingScope: String? = nil,
+            isFollowedByLoad: Bool = false
+        ) {
             self.cache = Identified(cache, by: ObjectIdentifier(cache))
             self.cacheKey = cacheKey
-            self.generation = generation ?? (cache as? ImageCache)?.generation(forKey: cacheKey)
+            self.generation = generation ?? cache.localImageCache?.generation(forKey: cacheKey)
+            self.sharingScope = sharingScope
+            // Without sharing it changes nothing, and must not keep loads from sharing the read.
+            self.isFollowedByLoad = isFollowedByLoad && sharingScope != nil
+        }
+
+        /// The query of the cache.
+        func query(_ priority: LoadPriority) -> ImageCacheQuery {
+            ImageCacheQuery(
+                key: cacheKey,
+                priority: priority,
+                sharingScope: sharingScope,
+                isFollowedByLoad: isFollowedByLoad
+            )
         }
     }
 

@@ -58,6 +58,23 @@ struct StorageRule: Sendable {
         return CacheValidators(record: record, receivedHash: receivedHash)
     }
 
+    /// Permits a cache to give an entry to other machines, if its response is for everyone.
+    func share(_ request: inout ImageStoreRequest, as scope: String, _ response: HTTPResponse?) {
+        guard let response, response.isForEveryone else { return }
+        request.sharingScope = scope
+        switch policy {
+        case .immutable: break
+        case .ttl(let seconds): request.lifetime = seconds
+        case .http, .revalidate:
+            let record = HTTPCacheMachine.record(of: response, request: self.request, now: clock.wallTime())
+            let freshness = record.freshness(now: clock.wallTime())
+            let control = record.facts.control
+            request.lifetime =
+                max((freshness.lifetime ?? 0) - freshness.age, 0)
+                + max(control.staleWhileRevalidate ?? 0, control.staleIfError ?? 0)
+        }
+    }
+
     private var bareResponse: HTTPResponse? {
         guard case .ttl = policy, let url = URL(string: "webimage:") else { return nil }
         return HTTPResponse(url: url, statusCode: 200)

@@ -72,6 +72,26 @@ public protocol ImageCaching: AnyObject, Sendable {
         completion: @escaping @Sendable (CachedValidators?) -> Void
     ) -> any WebImageOperation
 
+    /// Reads the entry on disk for a load; the same as ``queryDisk(forKey:priority:completion:)``, with more about the load. The default
+    /// implementation calls that one.
+    @discardableResult
+    func queryDisk(
+        _ query: ImageCacheQuery,
+        completion: @escaping @Sendable (CachedImageData?) -> Void
+    ) -> any WebImageOperation
+
+    /// Reads the metadata of the entry on disk for a load; the same as ``queryValidators(forKey:priority:completion:)``, with more about
+    /// the load. The default implementation calls that one.
+    @discardableResult
+    func queryValidators(
+        _ query: ImageCacheQuery,
+        completion: @escaping @Sendable (CachedValidators?) -> Void
+    ) -> any WebImageOperation
+
+    /// Called when a load that asked its loader after an ``ImageCacheQuery`` stores nothing, because it failed or its response must not be
+    /// stored. The default implementation does nothing.
+    func loadEndedWithoutStore(forKey key: String)
+
     /// Removes one entry.
     func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?)
 
@@ -120,4 +140,25 @@ extension ImageCaching {
     ) -> any WebImageOperation {
         queryDisk(forKey: key, priority: priority) { completion($0.map { CachedValidators($0) }) }
     }
+
+    /// Reads the entry of the key.
+    @discardableResult
+    public func queryDisk(
+        _ query: ImageCacheQuery,
+        completion: @escaping @Sendable (CachedImageData?) -> Void
+    ) -> any WebImageOperation {
+        queryDisk(forKey: query.key, priority: query.priority, completion: completion)
+    }
+
+    /// Reads the metadata of the entry of the key.
+    @discardableResult
+    public func queryValidators(
+        _ query: ImageCacheQuery,
+        completion: @escaping @Sendable (CachedValidators?) -> Void
+    ) -> any WebImageOperation {
+        queryValidators(forKey: query.key, priority: query.priority, completion: completion)
+    }
+
+    /// Does nothing.
+    public func loadEndedWithoutStore(forKey key: String) {}
 }

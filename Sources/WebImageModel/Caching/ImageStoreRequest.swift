@@ -20,6 +20,12 @@ public struct ImageStoreRequest: Sendable {
     public var key: String
     /// The levels to store to.
     public var cacheType: ImageCacheType = .all
+    /// The group of loads on all machines that may share the entry: those of managers with an equal ``SourcePolicy``, as far as it decides
+    /// what may be loaded. Nil if the entry must not leave this process and its disk: the response is for this user or this network, was
+    /// requested with credentials or cookies, changed by a hook, or is of unknown origin.
+    public var sharingScope: String?
+    /// The time in seconds for which the entry can be used without asking the server, or stale; nil if it does not end.
+    public var lifetime: Double?
     /// The options for encoding, if the image must be encoded.
     public var encodeOptions = ImageEncodeOptions()
     /// The coder that encodes, if the image must be encoded; nil means ``ImageCodersManager/shared``.

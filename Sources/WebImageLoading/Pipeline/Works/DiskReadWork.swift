@@ -9,7 +9,7 @@ struct DiskReadWork: Work {
 
     func start(_ job: WorkJob) {
         job.note(.queued(.disk))
-        let operation = cache.queryDisk(forKey: cacheKey, priority: job.priority) { entry in
+        let operation = cache.queryDisk(plan.value.query(job.priority)) { entry in
             job.note(
                 entry.map { .diskHit(key: cacheKey, byteCount: $0.data.count) } ?? .diskMissed(key: cacheKey, .absent)
             )
@@ -21,7 +21,17 @@ struct DiskReadWork: Work {
 
 extension DiskReadWork {
     /// Creates the read of a key's entry.
-    init(cache: any ImageCaching, cacheKey: String) {
-        self.init(plan: Boxed(LoadPlan.DiskEntry(cache: cache, cacheKey: cacheKey)))
+    ///
+    /// - Parameters:
+    ///   - sharingScope: The group of loads on all machines that may share it; nil for none.
+    ///   - isFollowedByLoad: True if the loader is asked if there is none.
+    init(cache: any ImageCaching, cacheKey: String, sharingScope: String? = nil, isFollowedByLoad: Bool = false) {
+        let entry = LoadPlan.DiskEntry(
+            cache: cache,
+            cacheKey: cacheKey,
+            sharingScope: sharingScope,
+            isFollowedByLoad: isFollowedByLoad
+        )
+        self.init(plan: Boxed(entry))
     }
 }

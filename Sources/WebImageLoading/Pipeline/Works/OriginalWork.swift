@@ -44,7 +44,13 @@ struct OriginalWork: Work {
         if let revalidation = RevalidationWork(plan: plan) { return revalidate(revalidation, job) }
         if let reason = reasonNotToLook { job.note(.diskMissed(key: cacheKey ?? "", reason)) }
         guard queriesDisk, let cacheKey else { return startLoad(job) }
-        job.require(DiskReadWork(cache: cache, cacheKey: cacheKey)) { result in
+        let read = DiskReadWork(
+            cache: cache,
+            cacheKey: cacheKey,
+            sharingScope: plan.value.sharingScope,
+            isFollowedByLoad: fetch != nil
+        )
+        job.require(read) { result in
             guard case .success(.diskEntry(let entry?)) = result else { return startLoad(job) }
             if let problem = problem(of: entry) {
                 job.note(.diskMissed(key: cacheKey, .refused))
@@ -100,9 +106,19 @@ struct OriginalWork: Work {
             guard job.pipeline.alias(job, as: same.key) else { return job.require(same) { job.finish($0) } }
         }
         job.require(fetch) { result in
-            guard case .success(.loaded(let loaded, let reservation)) = result else { return job.finish(result) }
-            job.finish(.success(.data(data(of: loaded, reservation))))
+            guard case .success(.loaded(let loaded, let reservation)) = result else {
+                noteNoStore()
+                return job.finish(result)
+            }
+            let original = data(of: loaded, reservation)
+            if original.store == nil { noteNoStore() }
+            job.finish(.success(.data(original)))
         }
+    }
+
+    /// Lets other machines that wait for this one go on.
+    private func noteNoStore() {
+        if let cacheKey, plan.value.sharingScope != nil { cache.loadEndedWithoutStore(forKey: cacheKey) }
     }
 
     /// The same work without querying the disk, as requested by loads from the loader only.
@@ -134,6 +150,8 @@ struct OriginalWork: Work {
         guard storesDisk else { return makeRemoval() }
         let url = fetch?.url
         let keepsVariants = plan.value.keepsVariants.value
+        // The user's serializer may have put in what is for this user.
+        let sharingScope = serializer == nil ? plan.value.sharingScope : nil
         return StoreOnce { [cache, serializer, rule, replaces] contents, group in
             // Without bytes, the loader's own image is encoded and stored, and the still of a video.
             let bytes = loaded.isVideo || loaded.data.isEmpty && loaded.image != nil ? nil : loaded.data
@@ -156,6 +174,7 @@ struct OriginalWork: Work {
                 of: loaded.response,
                 receivedHash: isOther || loaded.isVideo && !loaded.data.isEmpty ? loaded.data.contentHash : nil
             )
+            if let sharingScope { rule.share(&request, as: sharingScope, loaded.response) }
             if replaces {
                 cache.replace(with: request) { group.leave() }
             } else {

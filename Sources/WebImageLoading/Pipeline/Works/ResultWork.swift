@@ -12,7 +12,12 @@ struct ResultWork: Work {
             return plan.result.value.readsMemoryData ? readData(of: hit, job) : job.finish(.success(.image(hit)))
         }
         guard plan.queriesDerivedDisk, let cacheKey = plan.cacheKey else { return make(job) }
-        job.require(DiskReadWork(cache: plan.cache, cacheKey: cacheKey)) { result in
+        let read = DiskReadWork(
+            cache: plan.cache,
+            cacheKey: cacheKey,
+            sharingScope: plan.decode.original.plan.value.sharingScope
+        )
+        job.require(read) { result in
             if case .success(.diskEntry(let entry?)) = result { decodeDerived(entry, job) } else { make(job) }
         }
     }

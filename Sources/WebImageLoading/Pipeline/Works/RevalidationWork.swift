@@ -56,7 +56,13 @@ struct RevalidationWork: Work {
         guard !terms.asksAlways else { return ask(job, CacheStatus(), .never) }
         if let derived = terms.derived?.value { return judge(derived.known, job) }
         if let known = cache.knownValidators(forKey: cacheKey) { return judge(known, job) }
-        let operation = cache.queryValidators(forKey: cacheKey, priority: job.priority) { judge($0, job) }
+        let query = ImageCacheQuery(
+            key: cacheKey,
+            priority: job.priority,
+            sharingScope: plan.value.sharingScope,
+            isFollowedByLoad: original.fetch != nil && plan.value.sharingScope != nil
+        )
+        let operation = cache.queryValidators(query) { judge($0, job) }
         job.hold(operation)
     }
 

@@ -1,0 +1,66 @@
+import FoundationEssentials
+
+/// Keeps values in Redis or Valkey.
+final class RedisStore: RemoteStore {
+    /// The time for a write, in nanoseconds: nobody waits for it.
+    private static let writePatience: UInt64 = 2_000_000_000
+
+    /// Compares the owner and renews.
+    private static let renewal =
+        "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) else return 0 end"
+    /// Compares the owner and deletes.
+    private static let deletion =
+        "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end"
+
+    private let client: RedisClient
+    private let patience: UInt64
+
+    init(_ client: RedisClient, patience: UInt64) {
+        self.client = client
+        self.patience = patience
+    }
+
+    func read(_ name: String, completion: @escaping @Sendable (RemoteRead) -> Void) {
+        client.send(RedisCommand("GET", name), key: name, patience: patience) { result in
+            switch result {
+            case .success(.bytes(let data)): completion(.value(data))
+            case .success(.null): completion(.absent)
+            default: completion(.failed)
+            }
+        }
+    }
+
+    func write(_ value: Data, as name: String, seconds: Int, completion: @escaping @Sendable (Bool) -> Void) {
+        let command = RedisCommand("SET", name).with(value).with("EX", String(seconds))
+        client.send(command, key: name, patience: Self.writePatience) { result in
+            if case .success(let reply) = result { completion(reply.isOK) } else { completion(false) }
+        }
+    }
+
+    func remove(_ name: String) {
+        client.send(RedisCommand("DEL", name), key: name, patience: Self.writePatience) { _ in }
+    }
+
+    func acquire(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void) {
+        let command = RedisCommand("SET", lease.name, lease.owner, "NX", "PX", String(lease.milliseconds))
+        client.send(command, key: lease.name, patience: patience) { result in
+            switch result {
+            case .success(let reply) where reply.isOK: completion(true)
+            case .success(.null): completion(false)
+            default: completion(nil)
+            }
+        }
+    }
+
+    func renew(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void) {
+        let command = RedisCommand("EVAL", Self.renewal, "1", lease.name, lease.owner, String(lease.milliseconds))
+        client.send(command, key: lease.name, patience: patience) { result in
+            if case .success(.number(let number)) = result { completion(number == 1) } else { completion(nil) }
+        }
+    }
+
+    func release(_ lease: RemoteLease) {
+        let command = RedisCommand("EVAL", Self.deletion, "1", lease.name, lease.owner)
+        client.send(command, key: lease.name, patience: Self.writePatience) { _ in }
+    }
+}

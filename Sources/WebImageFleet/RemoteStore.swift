@@ -1,0 +1,65 @@
+import FoundationEssentials
+public import WebImageCache
+
+/// A store of values for a remote cache. Names are short and of ASCII.
+///
+/// Every call ends by itself within a time that the store knows, and none blocks. Completions are called exactly once, on a thread of
+/// the store, and must not block.
+protocol RemoteStore: AnyObject, Sendable {
+    /// Reads a value.
+    func read(_ name: String, completion: @escaping @Sendable (RemoteRead) -> Void)
+    /// Writes a value that ends after that many seconds. Later calls for the name take effect after it.
+    func write(_ value: Data, as name: String, seconds: Int, completion: @escaping @Sendable (_ isStored: Bool) -> Void)
+    /// Removes a value.
+    func remove(_ name: String)
+    /// Takes a lease unless another owner has it: true if it was taken; nil if the store failed.
+    func acquire(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void)
+    /// Renews a lease of this owner: false if it has ended; nil if the store failed.
+    func renew(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void)
+    /// Ends a lease of this owner.
+    func release(_ lease: RemoteLease)
+}
+
+/// The outcome of a read.
+enum RemoteRead: Sendable, Hashable {
+    case value(Data)
+    case absent
+    /// The store failed, or did not reply in time.
+    case failed
+}
+
+/// A lease, see ``SingleFlight``.
+struct RemoteLease: Sendable, Hashable {
+    let name: String
+    /// A random text that no other owner has.
+    let owner: String
+    /// The time after which it ends, in milliseconds.
+    let milliseconds: Int
+}
+
+/// A store that the machines of a fleet share; see ``TieredImageCache``.
+public struct RemoteImageStore: Sendable {
+    let store: any RemoteStore
+
+    init(_ store: any RemoteStore) { self.store = store }
+
+    /// Creates a store in Redis (6 or newer) or Valkey, or in a cluster of them. Nothing is sent before the first use.
+    ///
+    /// The server should have a limit of memory and evict entries (`maxmemory` and `maxmemory-policy allkeys-lru`). An ACL user needs the
+    /// keys `wi1:*` and the commands `GET`, `SET`, `DEL` and `EVAL`, in a cluster also `CLUSTER SLOTS` and `ASKING`. Connections are not
+    /// encrypted: use a private network or a tunnel.
+    ///
+    /// - Parameters:
+    ///   - url: `redis://[[user]:password@]host[:port][/database]`; one node of a cluster is enough. User and password are
+    ///     percent-encoded.
+    ///   - timeout: the time in seconds after which a read counts as a miss. 20 ms by default.
+    /// - Throws: ``WebImageError/Code/invalidURL`` for another URL. The error does not contain the password.
+    public init(redis url: String, timeout: Double = 0.02) throws(WebImageError) {
+        let configuration: RedisConfiguration
+        do throws(RedisConfiguration.Problem) { configuration = try RedisConfiguration(url: url) } catch {
+            throw WebImageError(.invalidURL, "the address of the Redis server cannot be used: \(error.description)")
+        }
+        let seconds = timeout > 0 ? min(timeout, 60) : 0.02
+        store = RedisStore(RedisClient(configuration), patience: UInt64(seconds * 1e9))
+    }
+}

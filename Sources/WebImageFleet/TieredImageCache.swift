@@ -1,0 +1,338 @@
+import FoundationEssentials
+public import WebImageCache
+
+/// A cache of a fleet of machines: the memory and disk of this machine, then a store that all machines share.
+///
+/// ```swift
+/// let store = try RemoteImageStore(redis: "redis://cache.internal")
+/// let manager = WebImageManager(cache: TieredImageCache(local: ImageCache(), remote: store))
+/// ```
+///
+/// A load that finds nothing on this machine asks the store, and keeps what it finds on the local disk. If the store has nothing either,
+/// one machine gets the image from its server, and the others wait for it for at most two seconds. A store that is gone, slow or full
+/// costs a load its timeout at most, a few times; then it is not asked for a second. A load never fails because of it.
+///
+/// Only images that a server gives to everyone leave the machine: those that were requested without credentials, cookies and hooks of the
+/// downloader, by the library's downloader, and whose response is neither `private` nor `no-store`, sets no cookie, and does not vary
+/// by credentials. Managers with ``SourcePolicy/trusted`` and others, and those whose policies allow other sources, share nothing with
+/// each other. Values have the format of cache files, and are verified like those: length, checksum and key. Whoever can write to the store
+/// can write valid entries; it must be as trustworthy as the disk.
+///
+/// Methods that read or remove without a load concern this machine only, except that a removal also removes the entry from the store, if
+/// this object has used it there. In particular, ``clear(_:completion:)`` leaves the store as it is.
+public final class TieredImageCache: ImageCaching, LocalCacheOwner {
+    /// The largest value, in bytes: larger ones would delay the commands of others.
+    static let mostValueBytes = 1 << 20
+    /// The bytes of values that wait to be written; more are dropped.
+    static let mostPendingBytes = 8 << 20
+
+    private struct State {
+        /// The loads that have a lease, by their key.
+        var flights: [String: RemoteFlight] = [:]
+        /// The scopes in which entries were stored or found: those from which a removal removes.
+        var scopes: Set<String> = []
+        var pendingByteCount = 0
+        var pendingCount = 0
+        var idle: [@Sendable () -> Void] = []
+    }
+
+    /// The cache of this machine.
+    public let local: ImageCache
+    package var localCache: ImageCache { local }
+    private let store: any RemoteStore
+    private let rules: SingleFlight.Rules
+    private let clock: ClockSource
+    private let delays: DelaySource
+    private let state = Lock(State())
+    private let queue = WorkQueue(name: "fleet", width: 2)
+
+    /// Creates a cache.
+    ///
+    /// - Parameters:
+    ///   - local: the cache of this machine.
+    ///   - remote: the store that all machines share.
+    public convenience init(local: ImageCache, remote: RemoteImageStore) {
+        self.init(local: local, store: remote.store)
+    }
+
+    init(
+        local: ImageCache,
+        store: any RemoteStore,
+        rules: SingleFlight.Rules = SingleFlight.Rules(),
+        clock: ClockSource = .system,
+        delays: DelaySource = .system
+    ) {
+        self.local = local
+        self.store = store
+        self.rules = rules
+        self.clock = clock
+        self.delays = delays
+    }
+
+    /// Waits until what was stored so far is on the local disk and in the remote store, or was dropped: at most a few seconds. Call it
+    /// before a short-lived program ends.
+    public func flush() async {
+        await local.flush()
+        await awaitCompletion { completion in
+            let isBusy = state.withLock { state in
+                guard state.pendingCount > 0 else { return false }
+                state.idle.append(completion)
+                return true
+            }
+            if !isBusy { completion() }
+        }
+    }
+
+    // MARK: Reading
+
+    /// Reads the entry from this machine, else from the store; see ``ImageCaching/queryDisk(_:completion:)``.
+    @discardableResult
+    public func queryDisk(
+        _ query: ImageCacheQuery,
+        completion: @escaping @Sendable (CachedImageData?) -> Void
+    ) -> any WebImageOperation {
+        guard let scope = query.sharingScope, !query.key.isEmpty else {
+            return local.queryDisk(forKey: query.key, priority: query.priority, completion: completion)
+        }
+        let operation = TieredQuery(completion)
+        operation.hold(
+            local.queryDisk(forKey: query.key, priority: query.priority) { entry in
+                guard entry == nil, operation.isWanted else { return operation.finish(entry) }
+                self.ask(query, scope, isWanted: { operation.isWanted }, completion: operation.finish)
+            }
+        )
+        return operation
+    }
+
+    /// Reads the metadata of the entry from this machine, else from the store; see ``ImageCaching/queryValidators(_:completion:)``.
+    @discardableResult
+    public func queryValidators(
+        _ query: ImageCacheQuery,
+        completion: @escaping @Sendable (CachedValidators?) -> Void
+    ) -> any WebImageOperation {
+        guard let scope = query.sharingScope, !query.key.isEmpty else {
+            return local.queryValidators(forKey: query.key, priority: query.priority, completion: completion)
+        }
+        let operation = TieredQuery(completion)
+        operation.hold(
+            local.queryValidators(forKey: query.key, priority: query.priority) { found in
+                guard found == nil, operation.isWanted else { return operation.finish(found) }
+                self.ask(query, scope, isWanted: { operation.isWanted }) { entry in
+                    operation.finish(entry.map { CachedValidators($0) })
+                }
+            }
+        )
+        return operation
+    }
+
+    /// Asks the store. An entry that it has is kept on the local disk.
+    private func ask(
+        _ query: ImageCacheQuery,
+        _ scope: String,
+        isWanted: @escaping @Sendable () -> Bool,
+        completion: @escaping @Sendable (CachedImageData?) -> Void
+    ) {
+        let key = query.key
+        // This machine is loading it: there is nothing to find, and nobody else to wait for.
+        guard state.withLock({ $0.flights[key] == nil }) else { return completion(nil) }
+        let names = RemoteNames(namespace: scope)
+        let decode: @Sendable (Data) -> CachedImageData? = { EntryFile.decode($0, forKey: key) }
+        guard query.isFollowedByLoad else {
+            return store.read(names.entry(forKey: key)) { [queue] result in
+                guard case .value(let value) = result else { return completion(nil) }
+                _ = queue.submit { completion(decode(value).map { self.keep($0, key, scope) }) }
+            }
+        }
+        let flight = RemoteFlight(
+            store,
+            names: names,
+            key: key,
+            rules: rules,
+            clock: clock,
+            delays: delays,
+            decode: decode,
+            isWanted: isWanted,
+            deliver: { flight, outcome in
+                if case .load(withLease: true) = outcome { self.state.withLock { $0.flights[key] = flight } }
+                // Not on the thread of the store, which others wait for.
+                _ = self.queue.submit(priority: query.priority) {
+                    // The load that was to follow has been cancelled meanwhile.
+                    if !isWanted() { self.endFlight(key) }
+                    if case .use(let entry) = outcome {
+                        completion(self.keep(entry, key, scope))
+                    } else {
+                        completion(nil)
+                    }
+                }
+            },
+            ended: { flight in
+                self.state.withLock { state in
+                    if state.flights[key] === flight { state.flights[key] = nil }
+                }
+            }
+        )
+        flight.start()
+    }
+
+    /// Stores an entry of the store on the local disk.
+    private func keep(_ entry: CachedImageData, _ key: String, _ scope: String) -> CachedImageData {
+        state.withLock { _ = $0.scopes.insert(scope) }
+        var request = ImageStoreRequest(key: key, data: entry.data)
+        request.cacheType = .disk
+        request.extendedData = entry.extendedData
+        request.validators = entry.validators
+        request.thumbHash = entry.thumbHash
+        request.dataHash = entry.dataHash.value
+        local.store(request, completion: nil)
+        return entry
+    }
+
+    // MARK: Storing
+
+    /// Stores an image on this machine, and then, if it may leave the machine, in the store. `completion` does not wait for the store.
+    public func store(_ request: ImageStoreRequest, completion: (@Sendable () -> Void)?) {
+        let key = request.key
+        guard request.cacheType.includesDisk, !key.isEmpty, let scope = request.sharingScope else {
+            local.store(request, completion: completion)
+            if request.cacheType.includesDisk { endFlight(key) }
+            return
+        }
+        state.withLock { $0.pendingCount += 1 }
+        local.store(request) {
+            completion?()
+            // As it was stored: the cache may have encoded the image.
+            self.local.queryDisk(forKey: key, priority: .low) { entry in
+                _ = self.queue.submit(priority: .low) { self.upload(entry, key, scope, lifetime: request.lifetime) }
+            }
+        }
+    }
+
+    private func upload(_ entry: CachedImageData?, _ key: String, _ scope: String, lifetime: Double?) {
+        guard let entry, entry.data.count <= Self.mostValueBytes,
+            let value = EntryFile.encode(entry, forKey: key, created: clock.wallTime()), reserve(value.count)
+        else {
+            endFlight(key)
+            return endUpload(0)
+        }
+        let seconds = RemoteLifetime.seconds(usable: lifetime, random: .random(in: 0...1))
+        store.write(value, as: RemoteNames(namespace: scope).entry(forKey: key), seconds: seconds) { _ in
+            self.endUpload(value.count)
+        }
+        state.withLock { _ = $0.scopes.insert(scope) }
+        // After the entry: those who wait for the lease must find it.
+        endFlight(key)
+    }
+
+    private func reserve(_ count: Int) -> Bool {
+        state.withLock { state in
+            guard state.pendingByteCount + count <= Self.mostPendingBytes else { return false }
+            state.pendingByteCount += count
+            return true
+        }
+    }
+
+    private func endUpload(_ count: Int) {
+        let idle = state.withLock { state -> [@Sendable () -> Void] in
+            state.pendingByteCount -= count
+            state.pendingCount -= 1
+            guard state.pendingCount == 0 else { return [] }
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for completion in idle { completion() }
+    }
+
+    /// Releases the lease of a load, if it has one.
+    private func endFlight(_ key: String) { state.withLock { $0.flights.removeValue(forKey: key) }?.finish() }
+
+    /// Lets machines that wait for a load of this one go on.
+    public func loadEndedWithoutStore(forKey key: String) { endFlight(key) }
+
+    // MARK: Removing
+
+    /// Removes an entry from this machine, and from the store where this object has used it.
+    public func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
+        if cacheType.includesDisk, !key.isEmpty {
+            for scope in state.withLock({ $0.scopes }) {
+                store.remove(RemoteNames(namespace: scope).entry(forKey: key))
+            }
+        }
+        local.removeImage(forKey: key, from: cacheType, completion: completion)
+    }
+
+    /// Removes all entries from this machine. The store keeps its own.
+    public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
+        local.clear(cacheType, completion: completion)
+    }
+
+    // MARK: This machine
+
+    /// Returns the image in the memory of this process.
+    public func memoryImage(forKey key: String) -> Image? { local.memoryImage(forKey: key) }
+
+    /// Reads the entry on the local disk, on the caller's thread.
+    public func diskEntry(forKey key: String) -> CachedImageData? { local.diskEntry(forKey: key) }
+
+    /// Reads the entry on the local disk.
+    @discardableResult
+    public func queryDisk(
+        forKey key: String,
+        priority: LoadPriority,
+        completion: @escaping @Sendable (CachedImageData?) -> Void
+    ) -> any WebImageOperation {
+        local.queryDisk(forKey: key, priority: priority, completion: completion)
+    }
+
+    /// Reads the metadata of the entry on the local disk.
+    @discardableResult
+    public func queryValidators(
+        forKey key: String,
+        priority: LoadPriority,
+        completion: @escaping @Sendable (CachedValidators?) -> Void
+    ) -> any WebImageOperation {
+        local.queryValidators(forKey: key, priority: priority, completion: completion)
+    }
+
+    /// Replaces the validators of the entry on the local disk. Other machines ask the server themselves.
+    public func amend(validators: CacheValidators?, forKey key: String) {
+        local.amend(validators: validators, forKey: key)
+    }
+
+    /// Returns the known validators of the entry on the local disk.
+    public func knownValidators(forKey key: String) -> CachedValidators? { local.knownValidators(forKey: key) }
+
+    /// Returns the first level of this machine, memory or disk, that has the key.
+    public func containsImage(
+        forKey key: String,
+        in cacheType: ImageCacheType,
+        completion: @escaping @Sendable (ImageCacheType) -> Void
+    ) {
+        local.containsImage(forKey: key, in: cacheType, completion: completion)
+    }
+}
+
+/// A query of this machine and then of the store.
+private final class TieredQuery<Value: Sendable>: ImageLoaderOperation {
+    private let result: PendingResult<Value?>
+    private let local = Lock<(any WebImageOperation)?>(nil)
+
+    init(_ completion: @escaping @Sendable (Value?) -> Void) { result = PendingResult(completion) }
+
+    var isWanted: Bool { result.isWanted }
+    var isCancelled: Bool { result.isCancelled }
+
+    /// Remembers the query of this machine, whose priority can change.
+    func hold(_ operation: any WebImageOperation) { local.withLock { $0 = operation } }
+
+    @Sendable func finish(_ value: Value?) { result.finish(value) }
+
+    func cancel() {
+        let completion = result.cancel()
+        local.withLock { $0 }?.cancel()
+        completion?(nil)
+    }
+
+    func setPriority(_ priority: LoadPriority) {
+        (local.withLock { $0 } as? any ImageLoaderOperation)?.setPriority(priority)
+    }
+}

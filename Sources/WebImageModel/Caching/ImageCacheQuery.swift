@@ -1,0 +1,27 @@
+/// A read of an entry on disk for a load, with what a cache must know that asks other machines.
+public struct ImageCacheQuery: Sendable, Hashable {
+    /// The key.
+    public var key: String
+    /// The priority of the load.
+    public var priority: LoadPriority
+    /// The group of loads on all machines that may share the entry; see ``ImageStoreRequest/sharingScope``. Nil if nobody outside of
+    /// this process and its disk may be asked.
+    public var sharingScope: String?
+    /// A Boolean value that indicates whether the load asks its loader if there is no entry. A cache may then let one machine load and
+    /// the others wait. The load ends with a store of the key, or with ``ImageCaching/loadEndedWithoutStore(forKey:)``, or, if it is
+    /// cancelled or the image cannot be decoded, with neither.
+    public var isFollowedByLoad: Bool
+
+    /// Creates a query that asks nobody else.
+    public init(
+        key: String,
+        priority: LoadPriority = .normal,
+        sharingScope: String? = nil,
+        isFollowedByLoad: Bool = false
+    ) {
+        self.key = key
+        self.priority = priority
+        self.sharingScope = sharingScope
+        self.isFollowedByLoad = isFollowedByLoad
+    }
+}

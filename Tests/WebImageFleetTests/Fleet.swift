@@ -1,0 +1,71 @@
+import Foundation
+import LoadingTestSupport
+import TestSupport
+import WebImage
+import WebImageSupport
+
+@testable import WebImageFleet
+@testable import WebImageLoading
+
+/// An origin of images, and machines that load from it and share a store.
+final class Fleet: Sendable {
+    /// One machine: its own disk, memory, downloader and work graph.
+    struct Machine: Sendable {
+        let cache: TieredImageCache
+        let manager: WebImageManager
+        let downloader: WebImageDownloader
+
+        func load(_ url: URL, options: WebImageOptions = [], context: WebImageContext? = nil) async throws
+            -> WebImageResult
+        {
+            try await manager.result(with: url, options: options, context: context)
+        }
+    }
+
+    let origin: LoopbackServer
+    private let directory = TemporaryDirectory()
+
+    init(_ response: @escaping @Sendable (LoopbackRequest) -> LoopbackResponse) throws {
+        origin = try LoopbackServer(response)
+    }
+
+    /// Serves the same image under each path, with these fields.
+    convenience init(headers: [(String, String)] = []) throws {
+        let body = [UInt8](try Self.image())
+        try self.init { _ in .response(headers: headers, body: body) }
+    }
+
+    static func image() throws -> Data { try Fixtures.data("JPEG/baseline-420.jpg") }
+
+    /// Its waits are long, because the machine that runs the tests is busy.
+    func machine(_ name: String, _ store: RemoteImageStore) -> Machine {
+        let local = ImageCache(namespace: name, directory: directory.path)
+        var rules = SingleFlight.Rules()
+        (rules.lease, rules.patience) = (20_000_000_000, 60_000_000_000)
+        let cache = TieredImageCache(local: local, store: store.store, rules: rules)
+        let downloader = WebImageDownloader()
+        let manager = WebImageManager(cache: cache, loader: downloader, pipeline: Pipeline())
+        return Machine(cache: cache, manager: manager, downloader: downloader)
+    }
+}
+
+extension RedisServer {
+    /// A store in this server. The timeout is long, because the machine that runs the tests is busy.
+    func store(timeout: Double = 5) throws -> RemoteImageStore {
+        try RemoteImageStore(redis: "redis://127.0.0.1:\(port)", timeout: timeout)
+    }
+
+    /// The number of entries and leases.
+    func keyCount() async -> Int64? {
+        let client = RedisClient(configuration)
+        guard case .success(.number(let count)) = await client.reply("DBSIZE") else { return nil }
+        return count
+    }
+
+    /// The names of entries, without leases.
+    func names() async -> [String] {
+        let client = RedisClient(configuration)
+        guard case .success(let reply) = await client.reply("KEYS", "*") else { return [] }
+        return (reply.members ?? []).compactMap(\.text).filter { !$0.hasSuffix(":l") }
+    }
+}
