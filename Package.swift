@@ -459,8 +459,9 @@ if hasServer {
     package.products.append(.library(name: "WebImageServer", targets: ["WebImageServer"]))
     package.targets += [
         systemLibrary("CGnuTLS", apt: "libgnutls28-dev", yum: "gnutls-devel"),
-        module("WebImageServer", on: "WebImage", c: "CGnuTLS"),
-        tests("WebImageServerTests", on: "WebImage", "WebImageServer"),
+        shims("CMicrohttpd", linking: "microhttpd"),
+        module("WebImageServer", on: "WebImage", c: "CGnuTLS", "CMicrohttpd"),
+        tests("WebImageServerTests", on: "WebImage", "WebImageServer", "ModelTestSupport"),
     ]
 }
 

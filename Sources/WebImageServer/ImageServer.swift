@@ -1,0 +1,69 @@
+import CMicrohttpd
+import FoundationEssentials
+import Glibc
+import WebImage
+
+/// An image server: loads images from their origins, processes and encodes them, and keeps the results in memory and on disk.
+///
+/// Equal requests share all work. The server stops when the object is released.
+package final class ImageServer: Sendable {
+    /// The port that the server listens on; 0 for a unix socket.
+    package let port: UInt16
+    let service: ImageService
+    private let http: any HTTPServing
+
+    /// Starts to serve.
+    ///
+    /// - Throws: ``ServerStartError`` if the address is in use, or if the system has no descriptors or threads.
+    package init(_ configuration: ImageServerConfiguration) throws(ServerStartError) {
+        signal(SIGPIPE, SIG_IGN)
+        let listener = try Self.listener(configuration.address)
+        port = webimage_http_port(listener)
+        service = ImageService(configuration, manager: Self.manager(configuration))
+        var settings = MicroHTTPServer.Settings()
+        settings.loopCount = configuration.loopCount
+        settings.maximumConnectionCount = configuration.maximumConnectionCount
+        http = try MicroHTTPServer(listener: listener, settings: settings, handler: service)
+    }
+
+    /// The number of open connections.
+    package var connectionCount: Int { http.connectionCount }
+
+    /// Ends all connections, and returns when that is done. Requests whose images are being made get an error.
+    package func stop() { http.stop() }
+
+    private static func listener(_ address: ImageServerConfiguration.Address) throws(ServerStartError) -> Int32 {
+        let (descriptor, name): (Int32, String) =
+            switch address {
+            case .tcp(let host, let port): (webimage_http_listen_tcp(host, port, 4096), "\(host):\(port)")
+            case .unix(let path): (webimage_http_listen_unix(path, 0o660, 4096), path)
+            case .descriptor(let number): (number, "descriptor \(number)")
+            }
+        guard descriptor >= 0 else { throw ServerStartError("\(name): \(String(cString: strerror(errno)))") }
+        return descriptor
+    }
+
+    private static func manager(_ configuration: ImageServerConfiguration) -> WebImageManager {
+        var cacheConfig = ImageCacheConfig.default
+        cacheConfig.maxDiskSize = configuration.cacheByteCount
+        // Entries are refreshed by what their origin says, and evicted by size.
+        cacheConfig.maxDiskAge = -1
+        cacheConfig.maxMemoryCost = max(configuration.memoryByteCount / 8, 1 << 20)
+        let cache = ImageCache(namespace: "server", directory: configuration.cacheDirectory, config: cacheConfig)
+        var download = WebImageDownloaderConfig.default
+        download.maxConcurrentDownloads = configuration.maximumDownloadCount
+        download.sourcePolicy = configuration.policy
+        // A separate budget, so that the server's counters are its own.
+        let budget = DecodedMemoryBudget(byteLimit: configuration.memoryByteCount, policy: .reject)
+        budget.patience = configuration.timeout
+        let manager = WebImageManager(
+            policy: configuration.policy,
+            cache: cache,
+            config: download,
+            memoryBudget: budget
+        )
+        manager.cachePolicy = .http
+        manager.failedURLLifetime = 0
+        return manager
+    }
+}

@@ -1,0 +1,65 @@
+package import WebImage
+
+/// The settings of an image server.
+package struct ImageServerConfiguration: Sendable {
+    /// Which formats are chosen by a client's `Accept` field, if the URL names no format.
+    package enum Negotiation: String, Sendable, Hashable, CaseIterable {
+        /// None: the format is that of the source. Answers have no `Vary`.
+        case off
+        /// The best of AVIF, JPEG XL and WebP that the client names. All answers have `Vary: Accept`.
+        case vary
+    }
+
+    /// Where the server listens.
+    package enum Address: Sendable, Hashable {
+        /// An IPv4 or IPv6 address, and a port; 0 for any free one.
+        case tcp(host: String, port: UInt16)
+        /// A unix socket.
+        case unix(path: String)
+        /// A listening socket that another program has opened. The server owns it.
+        case descriptor(Int32)
+    }
+
+    /// Where the server listens. `127.0.0.1:8080` by default.
+    package var address = Address.tcp(host: "127.0.0.1", port: 8080)
+    /// The syntax of URLs.
+    package var grammar: any URLGrammar
+    /// What may be loaded, and what it may cost. ``SourcePolicy/untrusted`` by default, with ``DecodeIsolation/riskyFormats`` decoded in
+    /// separate processes.
+    package var policy: SourcePolicy
+    /// How formats are chosen. ``Negotiation/vary`` by default.
+    package var negotiation = Negotiation.vary
+    /// The formats that may be chosen. AVIF, JPEG XL and WebP by default.
+    var offeredFormats = AcceptedFormats.all
+    /// The quality of JPEG, 1...100, if a URL has none. 80 by default.
+    package var quality = 80
+    /// The longest `max-age` of answers, in seconds. A year by default.
+    package var maximumAge = 31_536_000.0
+    /// The `max-age` of answers whose origin says nothing about it, in seconds. 60 by default.
+    package var unknownLifetime = 60.0
+    /// The bytes of encoded images in memory. 64 MiB by default.
+    package var hotByteCount = 64 << 20
+    /// The limit of decoded pixels in memory, in bytes; 0 for none. 512 MiB by default.
+    package var memoryByteCount = 512 << 20
+    /// The parent of the cache directory; nil for the default one.
+    package var cacheDirectory: String?
+    /// The bytes on disk. 1 GiB by default.
+    package var cacheByteCount = 1 << 30
+    /// The seconds after which a client gets an error instead of its image. 10 by default.
+    package var timeout = 10.0
+    /// The number of downloads at a time. 64 by default.
+    package var maximumDownloadCount = 64
+    /// The number of connections. 8192 by default.
+    package var maximumConnectionCount = 8192
+    /// The number of threads that serve connections. 1 by default, 2 from four processors on.
+    package var loopCount = CodingQueue.processorCount >= 4 ? 2 : 1
+
+    /// Creates a configuration with the defaults.
+    ///
+    /// - Parameter grammar: The syntax of URLs.
+    package init(grammar: any URLGrammar) {
+        self.grammar = grammar
+        policy = .untrusted
+        policy.isolatedFormats = DecodeIsolation.riskyFormats
+    }
+}
