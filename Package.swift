@@ -456,12 +456,28 @@ let hasServer =
     default: hasHeader("microhttpd.h") && hasHeader("gnutls/crypto.h")
     }
 if hasServer {
-    package.products.append(.library(name: "WebImageServer", targets: ["WebImageServer"]))
+    package.products += [
+        .library(name: "WebImageServer", targets: ["WebImageServer"]),
+        .executable(name: "webimage-server", targets: ["webimage-server"]),
+    ]
     package.targets += [
         systemLibrary("CGnuTLS", apt: "libgnutls28-dev", yum: "gnutls-devel"),
         shims("CMicrohttpd", linking: "microhttpd"),
-        module("WebImageServer", on: "WebImage", c: "CGnuTLS", "CMicrohttpd"),
-        tests("WebImageServerTests", on: "WebImage", "WebImageServer", "ModelTestSupport"),
+        module("WebImageServer", on: "WebImage", c: "CGnuTLS", "CLinux", "CMicrohttpd"),
+        .executableTarget(
+            name: "webimage-server",
+            dependencies: ["WebImage", "WebImageFormats", "WebImageServer", "CommandHelp", "CMicrohttpd"],
+            swiftSettings: swiftSettings
+        ),
+        tests(
+            "WebImageServerTests",
+            on: "WebImage",
+            "WebImageServer",
+            "ModelTestSupport",
+            "CLinux",
+            "CMicrohttpd",
+            "webimage-server"
+        ),
     ]
 }
 

@@ -1,3 +1,4 @@
+import CLinux
 import CMicrohttpd
 import FoundationEssentials
 import Glibc
@@ -18,8 +19,8 @@ package final class ImageServer: Sendable {
     package init(_ configuration: ImageServerConfiguration) throws(ServerStartError) {
         signal(SIGPIPE, SIG_IGN)
         let listener = try Self.listener(configuration.address)
-        port = webimage_http_port(listener)
-        service = ImageService(configuration, manager: Self.manager(configuration))
+        port = UInt16(truncatingIfNeeded: webimage_socket_port(listener))
+        service = try ImageService(configuration, managers: Self.managers(configuration))
         var settings = MicroHTTPServer.Settings()
         settings.loopCount = configuration.loopCount
         settings.maximumConnectionCount = configuration.maximumConnectionCount
@@ -30,7 +31,34 @@ package final class ImageServer: Sendable {
     package var connectionCount: Int { http.connectionCount }
 
     /// Ends all connections, and returns when that is done. Requests whose images are being made get an error.
-    package func stop() { http.stop() }
+    package func stop() {
+        service.isDraining = true
+        http.stop()
+        service.closeLog()
+    }
+
+    /// Ends the server without failing requests: `/ready` is answered with 503, new connections are not accepted, running requests are
+    /// answered, and each connection ends with its next answer. Blocks the thread, then stops.
+    ///
+    /// - Parameters:
+    ///   - seconds: The time limit; requests that take longer get an error.
+    ///   - delay: The seconds for which connections are still accepted while `/ready` is answered with 503, so that load balancers notice.
+    /// - Returns: True if all requests were answered in time.
+    @discardableResult
+    package func drain(within seconds: Double, after delay: Double = 0) -> Bool {
+        service.isDraining = true
+        if delay > 0 { usleep(UInt32(min(delay, 3600) * 1e6)) }
+        http.quiesce()
+        let end = ContinuousClock.now + .seconds(seconds)
+        // Connections without a request end when they are idle for too long, or with the server.
+        while ContinuousClock.now < end, service.imageLoads.count > 0 || http.busyCount > 0 { usleep(10_000) }
+        let isDone = service.imageLoads.count == 0 && http.busyCount == 0
+        stop()
+        return isDone
+    }
+
+    /// False if requests wait for longer than their time limit: the server hangs.
+    package var isResponsive: Bool { !service.imageLoads.isOverdue }
 
     private static func listener(_ address: ImageServerConfiguration.Address) throws(ServerStartError) -> Int32 {
         let (descriptor, name): (Int32, String) =
@@ -43,7 +71,9 @@ package final class ImageServer: Sendable {
         return descriptor
     }
 
-    private static func manager(_ configuration: ImageServerConfiguration) -> WebImageManager {
+    private static func managers(
+        _ configuration: ImageServerConfiguration
+    ) throws(ServerStartError) -> ImageService.Managers {
         var cacheConfig = ImageCacheConfig.default
         cacheConfig.maxDiskSize = configuration.cacheByteCount
         // Entries are refreshed by what their origin says, and evicted by size.
@@ -64,6 +94,12 @@ package final class ImageServer: Sendable {
         )
         manager.cachePolicy = .http
         manager.failedURLLifetime = 0
-        return manager
+        guard let root = configuration.rootDirectory else { return ImageService.Managers(web: manager) }
+        let files = try LocalFiles(root: root, maximumByteCount: configuration.policy.maximumByteCount)
+        let local = WebImageManager(cache: cache, loader: files.loader, memoryBudget: budget)
+        local.decoding = configuration.policy.decoding
+        local.cachePolicy = .ttl(configuration.unknownLifetime)
+        local.failedURLLifetime = 0
+        return ImageService.Managers(web: manager, local: local)
     }
 }

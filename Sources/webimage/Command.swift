@@ -47,6 +47,8 @@ enum Program {
         case "--version":
             Terminal.print("webimage \(version)\n")
             return ExitStatus.success
+        case ServeCommand.name:
+            return ServeCommand.run(Array(words.dropFirst()))
         case "--generate":
             return generate(Array(words.dropFirst()))
         default:
@@ -95,6 +97,7 @@ enum Program {
     private static var help: String {
         var text = "\(introduction)\n\nUsage: webimage <command> [options] …\n\nCommands:\n"
         for command in commands { text += "  \(padded(command.name, 10)) \(command.summary)\n" }
+        text += "  \(padded(ServeCommand.name, 10)) \(ServeCommand.summary)\n"
         text += "\nSee 'webimage <command> --help' for the options of a command.\n\(sources)\n"
         return text + "Exit status: 0 success, 1 at least one source failed, 64 invalid command line, 71 no threads.\n"
     }

@@ -131,7 +131,7 @@ import WebImage
             return await group.reduce(into: []) { $0.append($1) }
         }
         let service = server.server.service
-        #expect(await valueOnThread { service.wait(seconds: 30) { $0 == count } })
+        #expect(await valueOnThread { service.imageLoads.wait(seconds: 30) { $0 == count } })
         gate.open()
         let all = await answers
         #expect(all.count == count)

@@ -3,11 +3,15 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -144,13 +148,42 @@ int webimage_http_listen_unix(const char *path, mode_t mode, int backlog) {
     return result;
 }
 
-uint16_t webimage_http_port(int socket) {
-    struct sockaddr_storage address;
-    socklen_t size = sizeof address;
-    if (getsockname(socket, (struct sockaddr *)&address, &size) != 0) return 0;
-    if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
-    if (address.ss_family == AF_INET6) return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
-    return 0;
+int webimage_http_open_beneath(int directory, const char *path) {
+    // Non-blocking: a pipe must not hang the thread.
+    struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
+    return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+}
+
+bool webimage_http_notify(const char *state) {
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    if (!path || (path[0] != '/' && path[0] != '@') || strlen(path) >= sizeof address.sun_path) return false;
+    strcpy(address.sun_path, path);
+    // Abstract sockets begin with a zero byte.
+    if (path[0] == '@') address.sun_path[0] = 0;
+    const int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return false;
+    const socklen_t size = offsetof(struct sockaddr_un, sun_path) + strlen(path);
+    const ssize_t sent = sendto(descriptor, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&address, size);
+    close(descriptor);
+    return sent >= 0;
+}
+
+int webimage_http_given_sockets(void) {
+    const char *process = getenv("LISTEN_PID"), *text = getenv("LISTEN_FDS");
+    const bool is_ours = process && text && strtol(process, NULL, 10) == (long)getpid();
+    const long count = is_ours ? strtol(text, NULL, 10) : 0;
+    unsetenv("LISTEN_PID");
+    unsetenv("LISTEN_FDS");
+    unsetenv("LISTEN_FDNAMES");
+    if (count <= 0 || count > 16) return 0;
+    for (int descriptor = 3; descriptor < 3 + count; descriptor++) {
+        // Decode workers must not inherit them.
+        fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+        fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+    }
+    return (int)count;
 }
 
 int webimage_http_departures_open(void) { return epoll_create1(EPOLL_CLOEXEC); }

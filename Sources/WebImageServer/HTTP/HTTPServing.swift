@@ -6,6 +6,8 @@ import WebImage
 protocol HTTPServing: AnyObject, Sendable {
     /// The number of open connections.
     var connectionCount: Int { get }
+    /// The number of requests that are being read, made or sent.
+    var busyCount: Int { get }
     /// Accepts no more connections. Open ones end with their next answer.
     func quiesce()
     /// Ends all connections, and returns when that is done. Requests that wait for an answer are cancelled.

@@ -35,6 +35,7 @@ final class MicroHTTPExchange: @unchecked Sendable {
     private init(_ context: MicroHTTPServer.Context, target: String) {
         self.context = context
         self.target = target
+        context.busy.add()
     }
 
     // MARK: Callbacks
@@ -200,6 +201,7 @@ final class MicroHTTPExchange: @unchecked Sendable {
     }
 
     private func finish(isComplete: Bool) {
+        defer { context.busy.add(-1) }
         guard var summary else { return }
         summary.nanoseconds = ClockSource.system.monotonicNanoseconds() - start
         summary.isComplete = isComplete

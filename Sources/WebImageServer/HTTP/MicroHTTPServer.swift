@@ -27,6 +27,8 @@ final class MicroHTTPServer: HTTPServing {
         let headCheck: HeadCheck
         let departures: ClientDepartures
         let isQuiesced = Lock(false)
+        /// The number of requests from their first line to their end.
+        let busy = Counter()
 
         init(_ handler: any HTTPHandling, _ headCheck: HeadCheck, _ departures: ClientDepartures) {
             (self.handler, self.headCheck, self.departures) = (handler, headCheck, departures)
@@ -79,6 +81,8 @@ final class MicroHTTPServer: HTTPServing {
     var connectionCount: Int {
         state.withLock { state in state.daemon.map { Int(webimage_http_connection_count($0)) } ?? 0 }
     }
+
+    var busyCount: Int { context.busy.value }
 
     func quiesce() {
         context.isQuiesced.withLock { $0 = true }

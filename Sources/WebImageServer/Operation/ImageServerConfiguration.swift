@@ -27,10 +27,14 @@ package struct ImageServerConfiguration: Sendable {
     /// What may be loaded, and what it may cost. ``SourcePolicy/untrusted`` by default, with ``DecodeIsolation/riskyFormats`` decoded in
     /// separate processes.
     package var policy: SourcePolicy
+    /// The directory below which sources such as `local:///photos/a.jpg` are; nil, the default, for none.
+    package var rootDirectory: String?
+    /// The sizes that may be requested; nil, the default, for all.
+    package var sizes: SizeLadder?
     /// How formats are chosen. ``Negotiation/vary`` by default.
     package var negotiation = Negotiation.vary
     /// The formats that may be chosen. AVIF, JPEG XL and WebP by default.
-    var offeredFormats = AcceptedFormats.all
+    package var offeredFormats: Set<ImageFormat> = [.avif, .jpegXL, .webp]
     /// The quality of JPEG, 1...100, if a URL has none. 80 by default.
     package var quality = 80
     /// The longest `max-age` of answers, in seconds. A year by default.
@@ -49,8 +53,16 @@ package struct ImageServerConfiguration: Sendable {
     package var timeout = 10.0
     /// The number of downloads at a time. 64 by default.
     package var maximumDownloadCount = 64
-    /// The number of connections. 8192 by default.
-    package var maximumConnectionCount = 8192
+    /// The number of different images of one host that are loaded at a time. 16 by default: an origin that hangs leaves room for others.
+    package var maximumLoadCountPerHost = 16
+    /// The number of requests that wait for images. 8000 by default.
+    package var maximumWaitingCount = 8000
+    /// The number of requests of one client that wait for images. 8000 by default: behind a proxy, all clients have its address.
+    package var maximumWaitingCountPerClient = 8000
+    /// The descriptor that the access log is written to; nil, the default, for none.
+    package var logDescriptor: Int32?
+    /// The number of connections. 10240 by default.
+    package var maximumConnectionCount = 10240
     /// The number of threads that serve connections. 1 by default, 2 from four processors on.
     package var loopCount = CodingQueue.processorCount >= 4 ? 2 : 1
 

@@ -7,7 +7,6 @@ struct AcceptedFormats: OptionSet, Sendable, Hashable {
     static let avif = AcceptedFormats(rawValue: 1)
     static let jpegXL = AcceptedFormats(rawValue: 2)
     static let webp = AcceptedFormats(rawValue: 4)
-    static let all: AcceptedFormats = [.avif, .jpegXL, .webp]
 
     /// The formats, the most economical first.
     var formats: [ImageFormat] {
@@ -35,6 +34,14 @@ struct AcceptedFormats: OptionSet, Sendable, Hashable {
     }
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Creates a set of formats; others are left out.
+    init(_ formats: Set<ImageFormat>) {
+        self = []
+        if formats.contains(.avif) { insert(.avif) }
+        if formats.contains(.jpegXL) { insert(.jpegXL) }
+        if formats.contains(.webp) { insert(.webp) }
+    }
 
     private static func format(_ type: Substring.UTF8View) -> AcceptedFormats? {
         switch type.trimmedWord.lowercased() {

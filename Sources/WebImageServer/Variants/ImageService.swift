@@ -10,19 +10,53 @@ final class ImageService: HTTPHandling {
     }
 
     let configuration: ImageServerConfiguration
-    let manager: WebImageManager
+    /// The managers that load images.
+    struct Managers: Sendable {
+        /// For sources on the web, under the configuration's policy.
+        var web: WebImageManager
+        /// For local files; nil if there are none.
+        var local: WebImageManager?
+    }
+
+    /// The manager of sources on the web. It shares its work, caches and counters with that of local files.
+    var manager: WebImageManager { managers.web }
+    private let managers: Managers
     private let clock: ClockSource
     private let parsed = EvictingTable<ParsedTarget>(costLimit: 16 << 20)
-    private let hot: EvictingTable<ServedImage>
-    /// The number of requests whose images are being made.
-    private let waiting = ConditionLock(0)
+    let hot: EvictingTable<ServedImage>
+    let imageLoads: ImageLoads
+    let metrics = ServerMetrics()
+    private let offered: AcceptedFormats
+    private let log: AccessLog?
+    private let draining = Lock(false)
 
-    init(_ configuration: ImageServerConfiguration, manager: WebImageManager, clock: ClockSource = .system) {
+    init(_ configuration: ImageServerConfiguration, managers: Managers, clock: ClockSource = .system) {
         self.configuration = configuration
-        self.manager = manager
+        self.managers = managers
         self.clock = clock
+        offered = AcceptedFormats(configuration.offeredFormats)
         hot = EvictingTable(costLimit: max(configuration.hotByteCount, 1))
+        log = configuration.logDescriptor.map { AccessLog(descriptor: $0, clock: clock) }
+        let admission = Admission(
+            maximumCount: configuration.maximumWaitingCount,
+            maximumCountPerClient: configuration.maximumWaitingCountPerClient,
+            timeout: configuration.timeout,
+            freeJobCount: 4 * CodingQueue.processorCount
+        )
+        imageLoads = ImageLoads(admission, perHost: configuration.maximumLoadCountPerHost, clock: clock) {
+            [manager = managers.web] in
+            manager.statistics.waitingDecodes
+        }
     }
+
+    /// True if the server is about to end: it is not ready for new clients.
+    var isDraining: Bool {
+        get { draining.withLock { $0 } }
+        set { draining.withLock { $0 = newValue } }
+    }
+
+    /// Writes what waits for the log.
+    func closeLog() { log?.close() }
 
     // MARK: Requests
 
@@ -30,13 +64,24 @@ final class ImageService: HTTPHandling {
         if request.method == .options {
             return .now(HTTPAnswer(status: 204, headers: ["Allow": "GET, HEAD, OPTIONS", "Cache-Control": "no-store"]))
         }
-        if request.target == "/health" {
-            return .now(.text(200, "ok", headers: ["Cache-Control": "no-store"]))
+        switch request.target {
+        case "/health": return .now(.text(200, "ok", headers: ["Cache-Control": "no-store"]))
+        case "/ready":
+            let isReady = !isDraining && !imageLoads.isOverdue
+            let text = isReady ? "ready" : isDraining ? "draining" : "overdue"
+            return .now(.text(isReady ? 200 : 503, text, headers: ["Cache-Control": "no-store"]))
+        case "/metrics":
+            var answer = HTTPAnswer(status: 200, headers: ["Cache-Control": "no-store"], body: ServedBytes(metricsText))
+            answer.headers.add(name: "Content-Type", value: "text/plain; version=0.0.4")
+            return .now(answer)
+        default: return image(for: request)
         }
-        return image(for: request)
     }
 
-    func ended(_ exchange: HTTPExchangeSummary) {}
+    func ended(_ exchange: HTTPExchangeSummary) {
+        metrics.note(exchange)
+        log?.add(exchange)
+    }
 
     private func image(for request: HTTPRequest) -> HTTPReply {
         let negotiated = configuration.negotiation == .vary ? ["Vary": "Accept"] : HTTPHeaders()
@@ -71,13 +116,14 @@ final class ImageService: HTTPHandling {
             defaults: VariantOptions(),
             now: Int64(clock.wallTime())
         )
+        try configuration.sizes?.check(request.options)
         parsed.set(ParsedTarget(request), cost: 1024 + 2 * target.utf8.count, forKey: key)
         return request
     }
 
     private func accepted(by request: HTTPRequest, _ options: VariantOptions) -> AcceptedFormats {
         guard configuration.negotiation == .vary, options.format == nil else { return [] }
-        return AcceptedFormats(accept: request.headers["Accept"]).intersection(configuration.offeredFormats)
+        return AcceptedFormats(accept: request.headers["Accept"]).intersection(offered)
     }
 
     // MARK: Images
@@ -103,35 +149,57 @@ final class ImageService: HTTPHandling {
         if let image = hot.value(forKey: key), image.freshUntil > clock.wallTime() {
             return .now(answer(image, "memory"))
         }
-        return .later { [self] completion in
-            noteWaiting(1)
-            return manager.loadEncodedImage(
+        switch imageLoads.admit(request.client) {
+        case .admitted: break
+        case .clientIsFull(let seconds):
+            let error = ServerError(status: 429, message: "Too many requests at a time")
+            return .now(.error(error, fields: fields, retryAfter: seconds))
+        case .serverIsFull(let seconds):
+            return .now(.error(Self.isBusy, fields: fields, retryAfter: seconds))
+        }
+        let load = ImageLoads.Request(
+            client: request.client,
+            host: plan.url.host()?.lowercased() ?? "",
+            key: plan.key
+        ) { [manager = manager(for: plan)] completion in
+            manager.loadEncodedImage(
                 with: plan.url,
                 options: plan.options,
                 context: plan.context,
-                encoding: plan.encoding
-            ) { [self] result in
-                noteWaiting(-1)
-                switch result {
-                case .success(let encoded):
+                encoding: plan.encoding,
+                completion: completion
+            )
+        }
+        return .later { [self] completion in
+            imageLoads.start(load) { [self] outcome in
+                switch outcome {
+                case .image(let encoded):
                     completion(answer(keep(encoded, forKey: key), encoded.source == .disk ? "disk" : "made"))
-                case .failure(let error): completion(.error(error.serverError, fields: fields))
+                case .failure(let error): completion(failure(error.serverError, fields))
+                case .expired: completion(failure(expired, fields))
+                case .cancelled: completion(failure(Self.isBusy, fields))
                 }
             }
         }
     }
 
-    private func noteWaiting(_ change: Int) {
-        waiting.withLock { $0 += change }
-        waiting.broadcast()
+    private func manager(for plan: VariantPlan) -> WebImageManager {
+        guard let local = managers.local, plan.url.scheme?.lowercased() == LocalFiles.scheme else {
+            return managers.web
+        }
+        return local
     }
 
-    /// The number of requests whose images are being made.
-    var waitingCount: Int { waiting.withLock { $0 } }
+    private static let isBusy = ServerError(status: 503, message: "The server is busy")
 
-    /// Blocks until the number of waiting requests is as wanted; false after so many seconds.
-    func wait(seconds: Double, until condition: (Int) -> Bool) -> Bool {
-        waiting.wait(seconds: seconds) { condition($0) ? true : nil } ?? false
+    private func failure(_ error: ServerError, _ fields: HTTPHeaders) -> HTTPAnswer {
+        .error(error, fields: fields, retryAfter: error.status == 503 ? 1 : nil)
+    }
+
+    /// The error of a request whose image was not there in time: the origin's fault, unless decodes wait for processors.
+    private var expired: ServerError {
+        guard manager.statistics.waitingDecodes == 0 else { return Self.isBusy }
+        return ServerError(status: 504, message: "Source does not answer in time")
     }
 
     /// Keeps an encoded image in memory, if it may be used again. All that wait for it get the same object.

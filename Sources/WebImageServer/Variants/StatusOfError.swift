@@ -10,6 +10,7 @@ extension WebImageError {
             case .invalidURL: (400, "Invalid URL")
             case .sourceRefused: (403, "Source is not allowed")
             case .invalidDownloadStatusCode where statusCode == 404 || statusCode == 410: (404, "Source not found")
+            case .fileAccessFailed: (404, "Source not found")
             case .limitExceeded where isOfFullMemory: (503, "The server is busy")
             case .limitExceeded: (413, "Source is too large")
             case .badImageData, .unsupportedFormat, .decoderCrashed, .decodeTimedOut, .pageNotFound,

@@ -71,8 +71,13 @@ struct MHD_Response *webimage_http_response(const void *bytes, size_t count, voi
 /// Opens a TCP socket that listens on an address, or a unix socket with a path; -1 with errno. Names are not resolved.
 int webimage_http_listen_tcp(const char *address, uint16_t port, int backlog);
 int webimage_http_listen_unix(const char *path, mode_t mode, int backlog);
-/// The port of a socket; 0 if it has none.
-uint16_t webimage_http_port(int socket);
+/// Opens a file for reading below a directory: neither ".." nor a symbolic link leads out of it; -1 with errno.
+int webimage_http_open_beneath(int directory, const char *path);
+
+/// Sends a state such as "READY=1" to the service manager (sd_notify); false without one.
+bool webimage_http_notify(const char *state);
+/// Takes the listening sockets that the service manager has opened, from 3 on; returns how many. Only the first call finds any.
+int webimage_http_given_sockets(void);
 
 /// Waits for clients that leave while their requests wait: an epoll of sockets.
 int webimage_http_departures_open(void);

@@ -1,0 +1,68 @@
+import Glibc
+import TestSupport
+
+/// A connection of a client that a test controls.
+final class TestClient: Sendable {
+    private let socket: Int32
+    private let isOpen = Monitor(true)
+
+    /// Nil without a listener.
+    init?(port: UInt16) {
+        socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else { return nil }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else {
+            Glibc.close(socket)
+            return nil
+        }
+    }
+
+    deinit { close() }
+
+    func send(_ text: String) { send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) {
+        _ = bytes.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    }
+
+    /// The next block of bytes, which is the whole head of a short answer; empty at the end.
+    func readHead() async -> String {
+        await valueOnThread { [socket] in
+            var block = [UInt8](repeating: 0, count: 16 << 10)
+            let count = recv(socket, &block, block.count, 0)
+            return String(decoding: block.prefix(max(count, 0)), as: UTF8.self)
+        }
+    }
+
+    /// Ends this side of the connection.
+    func finishSending() { shutdown(socket, Int32(SHUT_WR)) }
+
+    /// Blocks until the server ends the connection.
+    func readToEnd() {
+        var block = [UInt8](repeating: 0, count: 4096)
+        while recv(socket, &block, block.count, 0) > 0 {}
+    }
+
+    func close() {
+        let wasOpen = isOpen.withLock { isOpen in
+            defer { isOpen = false }
+            return isOpen
+        }
+        if wasOpen { Glibc.close(socket) }
+    }
+
+    /// Blocks the thread until a condition holds, which nothing signals; false after 30 seconds.
+    static func spin(_ condition: () -> Bool) -> Bool {
+        let never = Monitor(())
+        for _ in 0..<3000 where !condition() { _ = never.wait(seconds: 0.01) { _ -> Bool? in nil } }
+        return condition()
+    }
+}
