@@ -17,6 +17,7 @@ import Testing
         let generate = "case \"$*\" in '--generate commands') printf '%s' \"$COMMANDS\" ;; *) echo \"$*\" ;; esac"
         for program in [
             "webimage", "webimage-gallery", "webimage-decoder", "webimage-decoder-pdf", "webimage-decoder-video",
+            "webimage-server",
         ] {
             try await ProgramRun.writeScript(generate, to: directory.path(program))
         }
@@ -59,11 +60,16 @@ import Testing
     private static let video = [
         "644 usr/share/thumbnailers/webimage-video.thumbnailer", "755 usr/libexec/webimage-decoder-video",
     ]
+    private static let server = [
+        "644 usr/share/bash-completion/completions/webimage-server",
+        "644 usr/share/fish/vendor_completions.d/webimage-server.fish", "644 usr/share/man/man1/webimage-server.1",
+        "644 usr/share/zsh/site-functions/_webimage-server", "755 usr/bin/webimage-server",
+    ]
 
     @Test func `Programs, manual pages, completions and desktop files are installed, and removed again`() async throws {
         let run = try await install("--for-package", "--prefix", "/usr", "--destdir", "root")
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
-        #expect(try await files() == (Self.command + Self.gallery + Self.pdf + Self.video).sorted())
+        #expect(try await files() == (Self.command + Self.gallery + Self.pdf + Self.video + Self.server).sorted())
         let page = FileManager.default.contents(atPath: root + "/usr/share/man/man1/webimage-get.1")
         #expect(page == Data("--generate man get\n".utf8))
         try Data().write(to: URL(fileURLWithPath: root + "/usr/share/man/man1/other.1"))
@@ -72,7 +78,7 @@ import Testing
         #expect(try await files().map { $0.dropFirst(4) } == ["usr/share/man/man1/other.1"])
     }
 
-    @Test(arguments: [("command", command), ("gallery", gallery), ("pdf", pdf), ("video", video)])
+    @Test(arguments: [("command", command), ("gallery", gallery), ("pdf", pdf), ("video", video), ("server", server)])
     func `A single program is installed on request`(program: String, installed: [String]) async throws {
         let run = try await install("--for-package", "--prefix=/usr", "--destdir", root, "--only", program)
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
@@ -83,7 +89,7 @@ import Testing
         "Invalid arguments are an error",
         arguments: [
             (["--bogus"], "unknown argument '--bogus'"), (["--prefix"], "--prefix needs a value"),
-            (["--prefix", "usr"], "an absolute path"), (["--only=all"], "command, gallery, pdf or video"),
+            (["--prefix", "usr"], "an absolute path"), (["--only=all"], "command, gallery, pdf, video or server"),
         ] as [([String], String)]
     )
     func nonsense(words: [String], message: String) async throws {
