@@ -42,6 +42,28 @@ import WebImage
         #expect((image.pixelWidth, image.pixelHeight) == (30, 30))
     }
 
+    @Test func `Every option of geometry and effects is carried out`() async throws {
+        let jpeg = try #require(Self.jpeg)
+        let grammar = try ImgproxyGrammar(ImgproxyGrammar.Configuration())
+        let server = try ServerUnderTest(change: { $0.grammar = grammar }) { _ in
+            .response(headers: [("Cache-Control", "max-age=600")], body: jpeg)
+        }
+        let source = server.origin.url("/photo.jpg").absoluteString
+        // The source has 120 by 90 pixels.
+        for (options, width, height) in [
+            ("rs:fit:50:50/ex:1", 50, 50), ("w:40/h:40/exar:1/pd:1:2", 44, 42),
+            ("rs:fill:30:20/g:sm/sh:1/pix:4/bl:1", 30, 20), ("rot:90/w:30", 30, 40),
+            ("c:12:10:noea/rot:90", 12, 10), ("t:400/rs:force:20:7", 20, 7), ("w:240/el:1", 240, 180),
+            ("bg:ff0000/rs:fill-down:9:9/el:1", 9, 9), ("c:60:90/w:20/dpr:2", 40, 60),
+        ] {
+            let answer = await RawAnswer.get(server.server.port, "/_/\(options)/f:png/plain/\(source)")
+            #expect(answer.status == 200, "\(options)")
+            let image = try await image(answer)
+            #expect(image.pixelWidth == width && image.pixelHeight == height, "\(options)")
+        }
+        #expect(server.origin.requestCount() == 1)
+    }
+
     @Test func `The second request is a hit, also after a restart`() async throws {
         let first = try server()
         let made = await first.get("/w:40")
@@ -114,9 +136,9 @@ import WebImage
         #expect(!String(decoding: refused.body, as: UTF8.self).contains("127"))
         let unknown = await server.get("/nonsense:1")
         #expect(unknown.status == 400)
-        let undone = await server.get("/trim:1")
+        let undone = await server.get("/watermark:1")
         #expect(undone.status == 422)
-        #expect(String(decoding: undone.body, as: UTF8.self).contains("trim"))
+        #expect(String(decoding: undone.body, as: UTF8.self).contains("watermark"))
     }
 
     @Test func `A thousand equal requests are one download, one decode and one encode`() async throws {

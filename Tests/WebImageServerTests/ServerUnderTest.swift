@@ -22,7 +22,7 @@ struct TestGrammar: URLGrammar {
             case "ext": options.format = ImageFormat(fileExtension: value)
             case "q": options.quality = Int(value) ?? 0
             case "cb": options.cacheBuster = value
-            case "trim": options.trim.threshold = 10
+            case "watermark": options.watermark.opacity = 1
             case "exp":
                 options.expires = Int64(value)
                 if let end = options.expires, end < now { throw .expired }

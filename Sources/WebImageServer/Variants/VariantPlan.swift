@@ -47,31 +47,32 @@ struct VariantPlan: Sendable {
             context.thumbnailPixelSize = box.size
             context.thumbnailCovers = box.covers
             if !box.isRough {
-                context.imageTransformer = Self.effects(wanted)
+                context.imageTransformer = .none
                 return
             }
         }
-        var transformers: [any ImageTransformer] = [VariantTransformer(options: wanted)]
-        if case .transformer(let effects) = Self.effects(wanted) { transformers.append(effects) }
-        context.imageTransformer = .transformer(PipelineTransformer(transformers))
-    }
-
-    private static func effects(_ wanted: VariantOptions) -> WebImageContext.TransformerChoice {
-        wanted.blur > 0 ? .transformer(BlurTransformer(radius: wanted.blur)) : .none
+        context.imageTransformer = .transformer(ResultTransformer(wanted))
     }
 
     /// The box that the image is decoded for; nil for its full size.
     private static func box(_ wanted: VariantOptions) -> (size: ImageSize, covers: Bool, isRough: Bool)? {
         let scales = wanted.minWidth > 0 || wanted.minHeight > 0 || wanted.isAdaptive
         let isCropped = wanted.crop.width > 0 || wanted.crop.height > 0
-        guard !scales, !isCropped else { return nil }
+        guard !scales, !isCropped, wanted.trim.threshold == nil else { return nil }
         func pixels(_ length: VariantLength, _ zoom: Double) -> Double? {
             if case .pixels(let count) = length { max((Double(count) * zoom * wanted.dpr).rounded(), 1) } else { nil }
         }
         var (width, height) = (pixels(wanted.width, wanted.zoomWidth), pixels(wanted.height, wanted.zoomHeight))
         guard width != nil || height != nil, wanted.width != .original, wanted.height != .original else { return nil }
         if wanted.rotate % 180 != 0 { swap(&width, &height) }
-        let isPlain = wanted.rotate == 0 && !wanted.flipHorizontal && !wanted.flipVertical && !wanted.enlarge
+        let isUpright =
+            wanted.rotate == 0 && !wanted.flipHorizontal && !wanted.flipVertical && wanted.resultRotation == 0
+        let isAlone =
+            !wanted.extend.isEnabled && !wanted.extendAspectRatio.isEnabled && wanted.padding == VariantPadding()
+        let hasEffects = wanted.blur > 0 || wanted.sharpen > 0 || wanted.pixelate > 1 || !wanted.colorEffects.isEmpty
+        let isPlain =
+            isUpright && isAlone && !hasEffects && !wanted.enlarge && wanted.background == nil
+            && wanted.limits.resultSide == nil
         guard let w = width, let h = height else {
             // One side alone.
             let box = ImageSize(width: width ?? 65_535, height: height ?? 65_535)
@@ -100,17 +101,7 @@ struct VariantPlan: Sendable {
     /// The name of the first option that is known and not done; nil if all are done.
     private static func unsupported(_ wanted: VariantOptions) -> String? {
         let checks: [(Bool, String)] = [
-            (wanted.extend.isEnabled, "extend"),
-            (wanted.extendAspectRatio.isEnabled, "extend_aspect_ratio"),
-            (wanted.gravity.kind == .smart || wanted.crop.gravity?.kind == .smart, "gravity"),
-            (wanted.focalRegion != nil, "focal"),
-            (wanted.trim.threshold != nil, "trim"),
-            (wanted.padding != VariantPadding(), "padding"),
             (wanted.autoRotate == false, "auto_rotate"),
-            (wanted.background == .meanColor || wanted.background == .blurredImage, "background"),
-            (wanted.sharpen > 0, "sharpen"),
-            (wanted.pixelate > 1, "pixelate"),
-            (!wanted.colorEffects.isEmpty, "color"),
             (wanted.watermark.opacity > 0, "watermark"),
             (wanted.stripMetadata == false, "strip_metadata"),
             (wanted.stripColorProfile == false, "strip_color_profile"),
