@@ -26,6 +26,7 @@ import Testing
             "WebImageFormats": Set(formats).union(["WebImageCodecs", "WebImageIsolation"]),
             "CommandHelp": [],
             "webimage": ["WebImage", "WebImageFleet", "WebImageFormats"],
+            "webimage-server": ["WebImage", "WebImageFormats", "WebImageServer"],
             "webimage-decoder": ["WebImageCodecs", "WebImageFormats", "WebImageIsolation"],
             // poppler is GPL: nothing else may import this module.
             "WebImagePDFDecoder": ["WebImageCodecs"],

@@ -110,9 +110,9 @@ final class MicroHTTPServer: HTTPServing {
 }
 
 /// The reason why a server cannot be started.
-public struct ServerStartError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct ServerStartError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reason, in one line.
-    public let description: String
+    package let description: String
 
     init(_ description: String) { self.description = description }
 }
