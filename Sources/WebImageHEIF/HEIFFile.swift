@@ -75,9 +75,10 @@ final class HEIFFile {
     /// - Throws: ``WebImageError/Code/badImageData``, ``WebImageError/Code/limitExceeded``, ``WebImageError/Code/outOfMemory``.
     func decode() throws(WebImageError) -> OpaquePointer {
         try checkBeforeDecoding()
-        let (image, result) = CodingQueue.withThreads(forPixelCount: tiledPixelCount, upTo: mostThreads) { count in
+        let (image, result) = CodingQueue.withThreads(forPixelCount: threadedPixelCount, upTo: mostThreads) { count in
             var image: OpaquePointer?
-            let result = webimage_heif_decode(context, handle, Int32(count), &image)
+            let (ofTiles, ofCodec) = images.isDerived ? (count, 1) : (1, count)
+            let result = webimage_heif_decode(context, handle, Int32(ofTiles), Int32(ofCodec), &image)
             return (image, result)
         }
         try HEIFLibrary.check(result)
@@ -85,20 +86,26 @@ final class HEIFFile {
         return image
     }
 
-    /// The number of pixels if libheif can decode tiles at the same time; else 0.
-    private var tiledPixelCount: Int { images.isDerived ? properties.width * properties.height : 0 }
-
-    /// The number of threads whose tiles fit into the limit together.
-    private var mostThreads: Int {
-        1 + max(limits.maximumDecodedByteCount - imageByteCount, 0) / max(tileByteCount, 1)
+    /// The number of pixels if libheif or the codec can decode parts of the image at the same time; else 0.
+    private var threadedPixelCount: Int {
+        let isThreaded = images.isDerived || images.isHEVC && webimage_heif_has_codec_threads()
+        return isThreaded ? properties.width * properties.height : 0
     }
 
-    private var tileByteCount: Int { images.tileByteCount(hasAlpha: properties.hasAlpha, isDeep: isDeep) }
+    /// The number of threads whose memory fits into the limit together.
+    private var mostThreads: Int {
+        1 + max(limits.maximumDecodedByteCount - imageByteCount, 0) / max(threadByteCount, 1)
+    }
+
+    /// The number of bytes that each further thread needs: for a tile, or to decode rows of blocks of the same image.
+    private var threadByteCount: Int {
+        images.isDerived ? images.tileByteCount(hasAlpha: properties.hasAlpha, isDeep: isDeep) : 1 << 17
+    }
 
     /// The peak number of bytes that libheif and the codec need.
     var memoryNeed: Int {
-        let extra = min(CodingQueue.mostThreads(forPixelCount: tiledPixelCount), mostThreads) - 1
-        return imageByteCount + (1 << 20) + extra * tileByteCount
+        let extra = min(CodingQueue.mostThreads(forPixelCount: threadedPixelCount), mostThreads) - 1
+        return imageByteCount + (1 << 20) + extra * threadByteCount
     }
 
     /// The part of that memory which depends on the image's size. Its source images, and its alpha, may be larger than the image.

@@ -9,6 +9,8 @@ struct HEIFImages {
     private let sizes: [(width: Int, height: Int)]
     /// A Boolean value that indicates whether the file has derived images, which are held in memory in addition to their sources.
     let isDerived: Bool
+    /// A Boolean value that indicates whether no image of the file is coded in AV1.
+    let isHEVC: Bool
     /// The number of pixels of derived images that are sources of others.
     private let nestedPixelCount: Int
     /// The largest number of bytes of an image's data.
@@ -46,6 +48,7 @@ struct HEIFImages {
         var work = try HEIFWork(images, reader)
         try work.check(limits)
         isDerived = images.samples.contains { HEIFWork.derived.contains($0.type) }
+        isHEVC = !images.samples.contains { $0.type == fourCC("av01") }
         nestedPixelCount = Int(min(work.nestedPixelCount, 1e12))
         dataByteCount = images.samples.reduce(0) { most, sample in
             max(most, sample.ranges.reduce(0) { $0 + $1.count })

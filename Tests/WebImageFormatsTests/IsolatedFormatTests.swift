@@ -80,9 +80,9 @@ struct IsolatedFormatTests {
         }
     }
 
-    @Test(arguments: ThreadedDecodingTests.formats)
-    func `Large images are decoded on the only thread of a worker`(format: ImageFormat) async throws {
-        let data = try ThreadedDecodingTests.file(format)
+    @Test(arguments: ThreadedDecodingTests.kinds)
+    func `Large images are decoded on the only thread of a worker`(kind: ThreadedDecodingTests.Kind) async throws {
+        let data = try ThreadedDecodingTests.file(kind)
         let (expected, found) = (try await Image.decode(data, coder: ours), try await Image.decode(data, coder: theirs))
         #expect(Self.areSame(expected, found))
     }

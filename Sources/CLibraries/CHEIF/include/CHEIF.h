@@ -1,6 +1,7 @@
 // libheif. Limits that differ between its versions are set here, so that the Swift code is the same for all.
 #pragma once
 #include <libheif/heif.h>
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,13 +29,18 @@ static inline void webimage_heif_limit(
 #endif
 }
 
-/// Decodes an image to planes of red, green and blue, and alpha if there is any. The tiles of a grid are decoded by `thread_count` threads while the
-/// caller waits; anything else, or with a count of 1, by the caller. The image is NULL unless the result is heif_error_Ok.
+/// Returns whether libheif can decode an image that has no tiles with several threads of the codec (since 1.21).
+static inline bool webimage_heif_has_codec_threads(void) { return LIBHEIF_NUMERIC_VERSION >= 0x01150000; }
+
+/// Decodes an image to planes of red, green and blue, and alpha if there is any. The tiles of a grid are decoded by `tile_thread_count` threads while
+/// the caller waits; each tile, or an image without tiles, by `codec_thread_count` threads if libheif can. The image is NULL unless the result is
+/// heif_error_Ok.
 ///
 /// libheif throws where the system has no more threads or memory, and an exception that arrives in Swift ends the process. Without threads, the caller
 /// decodes.
 struct heif_error webimage_heif_decode(
-    struct heif_context *context, const struct heif_image_handle *handle, int thread_count, struct heif_image **image);
+    struct heif_context *context, const struct heif_image_handle *handle, int tile_thread_count, int codec_thread_count,
+    struct heif_image **image);
 
 #ifdef __cplusplus
 }
