@@ -210,17 +210,22 @@ def restarts():
     directory = ROOT / "Restarts"
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
-    ppm = io.BytesIO()
+    ppm, odd = io.BytesIO(), io.BytesIO()
     large = Image.fromarray(picture(1030, 634))
     large.save(ppm, "ppm")
+    Image.fromarray(picture(1029, 633)).save(odd, "ppm")
     for name, options in {
         "rows-420": ("-sample", "2x2", "-restart", "1"),
         "rows-422": ("-sample", "2x1", "-restart", "2"),
         "blocks-444": ("-sample", "1x1", "-restart", "43B"),
         "rows-gray": ("-grayscale", "-restart", "1"),
         "one-block": ("-sample", "2x2", "-restart", "1B"),
+        "odd-420": ("-sample", "2x2", "-restart", "1"),
+        "odd-440": ("-sample", "1x2", "-restart", "1"),
+        "odd-411": ("-sample", "4x1", "-restart", "1"),
     }.items():
-        (directory / f"{name}.jpg").write_bytes(run("cjpeg", "-quality", "40", *options, data=ppm.getvalue()))
+        source = odd if name.startswith("odd") else ppm
+        (directory / f"{name}.jpg").write_bytes(run("cjpeg", "-quality", "40", *options, data=source.getvalue()))
     large.convert("CMYK").save(directory / "rows-cmyk.jpg", quality=40, restart_marker_rows=1)
 
 

@@ -8,7 +8,9 @@ import Testing
 /// Large images with restart markers, which idle threads decode in bands.
 @Suite(.tags(.threadSanitizer, .addressSanitizer), .enabled(if: CodingQueue.processorCount > 1))
 struct JPEGRestartTests {
-    static let files = ["rows-420", "rows-422", "blocks-444", "rows-gray", "one-block", "rows-cmyk"]
+    static let files = [
+        "rows-420", "rows-422", "blocks-444", "rows-gray", "one-block", "rows-cmyk", "odd-420", "odd-440", "odd-411",
+    ]
     private let coder = JPEGCoder()
 
     private func data(_ name: String) throws -> Data { try Fixtures.data("Restarts/\(name).jpg") }
@@ -130,6 +132,14 @@ struct JPEGRestartTests {
         for data in [wrong, missing, additional, file.prefix(file.count - 2), file.prefix(markers[30])] {
             #expect(try restarts(Data(data)) == nil)
         }
+    }
+
+    @Test func `Bands end when the time of the decode is over`() throws {
+        var options = ImageDecodeOptions()
+        options.limits.maximumDecodeDuration = 1e9
+        #expect(try coder.decode(data("rows-420"), options: options).bitmap.height == 634)
+        options.limits.maximumDecodeDuration = 0
+        #expect(throws: WebImageError(.decodeTimedOut, "")) { try coder.decode(data("rows-420"), options: options) }
     }
 
     @Test func `Images without markers, with several scans, or with few rows are decoded in order`() throws {
