@@ -40,9 +40,10 @@ import WebImage
         clock.remove(id)
         let first = try #require(frames.first ?? nil)
         #expect(first.metadata.isIncremental && first.bitmap.storage === thumbnail.bitmap.storage)
-        #expect(!viewer.isSettled && loader.requests.count == 2)
-        let color = try WidgetPixels(picture).middle
-        #expect(color == [10, 200, 30, 255])
+        #expect(frames.allSatisfy { $0 === first } && !viewer.isSettled && loader.requests.count == 2)
+        // A widget can be read once it has been drawn where it stays, after the page has turned.
+        #expect(await MainLoopTurns.wait { (try? WidgetPixels(picture).middle) == [10, 200, 30, 255] })
+        #expect(!viewer.isSettled)
         // It takes as much space as the image will: nothing moves when that arrives.
         let paintable = try #require(gtk_picture_get_paintable(viewer.picture.opaque))
         #expect(gdk_paintable_get_intrinsic_width(paintable) == 1600)
