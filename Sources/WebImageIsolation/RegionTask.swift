@@ -83,7 +83,7 @@ package enum RegionTask: Sendable, Equatable {
     }
 }
 
-/// What a worker reports about an image that it keeps open.
+/// The report of a worker about an image that it keeps open.
 package struct RegionState: Sendable, Equatable {
     var rowFormat: PixelFormat
     var readableRows: [Int]

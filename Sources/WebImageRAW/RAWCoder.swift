@@ -18,7 +18,7 @@ public import WebImageCodecs
 /// missing parts of the raw data can show earlier contents of the memory; in a worker they are zeros.
 ///
 /// LibRaw parses the formats of hundreds of cameras, so `WebImageFormats.registerAll()` registers
-/// `IsolatedImageCoder(DecodeIsolation(formats: [.raw]), base: RAWCoder())`. Register `RAWCoder()` alone only for files you trust; it does
+/// `IsolatedImageCoder(DecodeIsolation(formats: [.raw]), base: RAWCoder())`. Register `RAWCoder()` itself only for files you trust; it does
 /// not develop RAF and CR3, whose damaged files end LibRaw's process. Encoding is not supported.
 public struct RAWCoder: ImageCoder {
     /// Creates a coder.

@@ -11,7 +11,7 @@ enum RAWPackedPreviews {
     private static let (white, rgb) = (1, 2)
     private static let longestSide = 65_535
 
-    /// Returns the previews whose samples are all in the file. Planes and other samples than of 8 bits are no previews.
+    /// Returns the previews whose samples are all in the file. Planes and other samples than of 8 bits are left out.
     static func previews(of bytes: UnsafeRawBufferPointer) -> [RAWPreview] {
         guard let tiff = TIFFStructure(bytes) else { return [] }
         return tiff.directories().compactMap { preview(in: $0, of: tiff) }

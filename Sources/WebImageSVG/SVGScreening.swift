@@ -79,7 +79,7 @@ struct SVGScreening {
             let name = String(decoding: name, as: UTF8.self)
             switch name {
             case "href": try look(at: value)
-            // Beyond 9 octaves there is no visible difference; a convolution of order 0 is skipped.
+            // More than 9 octaves look the same; a convolution of order 0 is skipped.
             case "numOctaves": try bound(value, most: 32, replacement: UInt8(ascii: "9"))
             case "order": try bound(value, most: 20, replacement: UInt8(ascii: "0"))
             case "kernelMatrix": try boundMatrix(value)

@@ -6,7 +6,7 @@ import WebImageServer
 struct ServerSettings {
     private let arguments: ParsedArguments
     private let environment: [String: String]
-    /// What the operator should know, one line each.
+    /// Warnings for the operator, one line each.
     private(set) var warnings: [String] = []
 
     init(_ arguments: ParsedArguments, environment: [String: String]) throws(UsageError) {

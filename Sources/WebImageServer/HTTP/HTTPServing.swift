@@ -64,7 +64,7 @@ struct HTTPAnswer: Sendable {
     }
 }
 
-/// What happened to a request, for logs and counters.
+/// The outcome of a request, for logs and counters.
 struct HTTPExchangeSummary: Sendable {
     var method: String
     var target: String

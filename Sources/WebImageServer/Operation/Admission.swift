@@ -36,7 +36,7 @@ struct Admission: Sendable {
     /// Admits or refuses a request. An admitted one must ``leave(_:)``.
     ///
     /// - Parameters:
-    ///   - client: The address; requests without one have no limit of their own.
+    ///   - client: The address; requests without one are not limited by client.
     ///   - jobCount: The number of decodes and encodes that wait for a processor.
     ///   - now: Seconds of a monotonic clock.
     mutating func enter(_ client: String, jobCount: Int, now: Double) -> Decision {
@@ -60,7 +60,7 @@ struct Admission: Sendable {
     /// Counts an image that was made.
     mutating func noteMade(now: Double) { pace.note(now: now) }
 
-    /// How many images were made in the last eight seconds.
+    /// The number of images that were made in the last eight seconds.
     private struct Pace: Sendable {
         private static let length = 8
         private var counts = [Int](repeating: 0, count: length)

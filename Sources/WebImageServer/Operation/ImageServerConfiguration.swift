@@ -2,7 +2,7 @@ package import WebImage
 
 /// The settings of an image server.
 package struct ImageServerConfiguration: Sendable {
-    /// Which formats are chosen by a client's `Accept` field, if the URL names no format.
+    /// The formats chosen by a client's `Accept` field, if the URL names no format.
     package enum Negotiation: String, Sendable, Hashable, CaseIterable {
         /// None: the format is that of the source. Answers have no `Vary`.
         case off
@@ -10,7 +10,7 @@ package struct ImageServerConfiguration: Sendable {
         case vary
     }
 
-    /// Where the server listens.
+    /// The address of a server.
     package enum Address: Sendable, Hashable {
         /// An IPv4 or IPv6 address, and a port; 0 for any free one.
         case tcp(host: String, port: UInt16)
@@ -20,18 +20,18 @@ package struct ImageServerConfiguration: Sendable {
         case descriptor(Int32)
     }
 
-    /// Where the server listens. `127.0.0.1:8080` by default.
+    /// The address that the server listens on. `127.0.0.1:8080` by default.
     package var address = Address.tcp(host: "127.0.0.1", port: 8080)
     /// The syntax of URLs.
     package var grammar: any URLGrammar
-    /// What may be loaded, and what it may cost. ``SourcePolicy/untrusted`` by default, with ``DecodeIsolation/riskyFormats`` decoded in
+    /// The rules and limits of what is loaded. ``SourcePolicy/untrusted`` by default, with ``DecodeIsolation/riskyFormats`` decoded in
     /// separate processes.
     package var policy: SourcePolicy
     /// The directory below which sources such as `local:///photos/a.jpg` are; nil, the default, for none.
     package var rootDirectory: String?
     /// The sizes that may be requested; nil, the default, for all.
     package var sizes: SizeLadder?
-    /// How formats are chosen. ``Negotiation/vary`` by default.
+    /// The choice of formats. ``Negotiation/vary`` by default.
     package var negotiation = Negotiation.vary
     /// The formats that may be chosen. AVIF, JPEG XL and WebP by default.
     package var offeredFormats: Set<ImageFormat> = [.avif, .jpegXL, .webp]

@@ -3,7 +3,7 @@ import WebImage
 /// The `Range` field of a request for a body of a known size (RFC 9110, 14). Only one range is served; several are ignored, which is
 /// allowed.
 enum ByteRange: Sendable, Hashable {
-    /// The whole body: there is no range, or none that is understood.
+    /// The whole body: no range is asked for, or none that is understood.
     case whole
     case part(Range<Int>)
     /// No byte of the body is requested: status 416.

@@ -36,7 +36,7 @@ final class ServedImage: Sendable {
         freshUntil = now + (freshness.isFresh || freshness.lifetime == nil ? max(lifetime ?? unknownLifetime, 0) : 0)
     }
 
-    /// What the object takes in memory.
+    /// The bytes that the object takes in memory.
     var cost: Int { bytes.count + 512 }
 }
 

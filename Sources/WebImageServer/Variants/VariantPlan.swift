@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImage
 
-/// How a variant is loaded: the load's options and context, and the encoding.
+/// The load of a variant: its options and context, and the encoding.
 struct VariantPlan: Sendable {
     var url: URL
     var options: WebImageOptions = []
@@ -74,7 +74,7 @@ struct VariantPlan: Sendable {
             isUpright && isAlone && !hasEffects && !wanted.enlarge && wanted.background == nil
             && wanted.limits.resultSide == nil
         guard let w = width, let h = height else {
-            // One side alone.
+            // Only one side.
             let box = ImageSize(width: width ?? 65_535, height: height ?? 65_535)
             return (box, false, !(isPlain && wanted.resizingType != .force))
         }
