@@ -54,6 +54,19 @@ import WebImage
         #expect(server.origin.requestCount() == 1)
     }
 
+    @Test func `Four sizes of one image are one download`() async throws {
+        let gate = Gate()
+        let server = try server(gate)
+        async let answers = withTaskGroup(of: Int.self) { group in
+            for width in [20, 40, 60, 80] { group.addTask { await server.get("/w:\(width)", of: "/slow.jpg").status } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(await waiting(server, 4))
+        gate.open()
+        #expect(await answers == [200, 200, 200, 200])
+        #expect(server.origin.requestCount() == 1)
+    }
+
     @Test func `An origin that hangs fails its requests in time, and leaves room for other hosts`() async throws {
         let gate = Gate()
         let server = try server(gate) { configuration in
@@ -69,7 +82,7 @@ import WebImage
         #expect(await waiting(server, count))
         let health = await RawAnswer.get(server.server.port, "/health")
         #expect(health.status == 200)
-        #expect(await parked == [504])
+        #expect(await parked.isSubset(of: [503, 504]))
         gate.open()
     }
 

@@ -17,6 +17,8 @@ struct TestGrammar: URLGrammar {
             rest = rest[rest.index(after: slash)...]
             let value = word.split(separator: ":").last.map(String.init) ?? ""
             switch word.prefix(while: { $0 != ":" }) {
+            // The rest is the source, of any scheme.
+            case "source": return VariantRequest(source: String(rest), options: options)
             case "w": options.width = .pixels(Int(value) ?? 1)
             case "h": options.height = .pixels(Int(value) ?? 1)
             case "ext": options.format = ImageFormat(fileExtension: value)
@@ -53,6 +55,8 @@ struct ServerUnderTest: Sendable {
         var configuration = ImageServerConfiguration(grammar: TestGrammar())
         configuration.address = .tcp(host: "127.0.0.1", port: 0)
         configuration.cacheDirectory = directory.path
+        // Machines that run tests are slow.
+        configuration.timeout = 120
         configuration.policy.allowed = [SourceRule("127.0.0.1:\(origin.port)")].compactMap { $0 }
         change(&configuration)
         try self.init(ImageServer(configuration), origin, directory, configuration)

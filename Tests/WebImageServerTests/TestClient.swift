@@ -42,15 +42,6 @@ final class TestClient: Sendable {
         }
     }
 
-    /// Ends this side of the connection.
-    func finishSending() { shutdown(socket, Int32(SHUT_WR)) }
-
-    /// Blocks until the server ends the connection.
-    func readToEnd() {
-        var block = [UInt8](repeating: 0, count: 4096)
-        while recv(socket, &block, block.count, 0) > 0 {}
-    }
-
     func close() {
         let wasOpen = isOpen.withLock { isOpen in
             defer { isOpen = false }

@@ -3,10 +3,31 @@ import WebImage
 
 /// Answers requests for images: from memory, else by a load of the manager, which shares the work of equal requests.
 final class ImageService: HTTPHandling {
-    /// The parsed form of a target, so that signatures of repeated requests are not computed again.
+    /// The parsed form of a target, so that signatures and plans of repeated requests are not computed again.
     private final class ParsedTarget: Sendable {
         let request: VariantRequest
+        /// By the formats that a client accepts; at most eight.
+        private let plans = Lock<[AcceptedFormats: KeyedPlan]>([:])
+
         init(_ request: VariantRequest) { self.request = request }
+
+        func plan(for accepted: AcceptedFormats, quality: Int) throws(ServerError) -> KeyedPlan {
+            if let known = plans.withLock({ $0[accepted] }) { return known }
+            let plan = KeyedPlan(try VariantPlan(request, accepted: accepted, quality: quality))
+            plans.withLock { $0[accepted] = plan }
+            return plan
+        }
+    }
+
+    /// A plan, and the key of its result.
+    private final class KeyedPlan: Sendable {
+        let plan: VariantPlan
+        let key: MemoryCacheKey
+
+        init(_ plan: VariantPlan) {
+            self.plan = plan
+            key = MemoryCacheKey(plan.key)
+        }
     }
 
     let configuration: ImageServerConfiguration
@@ -87,11 +108,13 @@ final class ImageService: HTTPHandling {
         let negotiated = configuration.negotiation == .vary ? ["Vary": "Accept"] : HTTPHeaders()
         var fields = Self.protection.overlaid(with: negotiated)
         do throws(ServerError) {
-            let variant = try parse(request.target)
+            let target = try parse(request.target)
+            let options = target.request.options
             // A format in the URL leaves nothing to negotiate.
-            if variant.options.format != nil { fields = Self.protection }
-            let accepted = accepted(by: request, variant.options)
-            return try image(variant, accepted, for: request, fields)
+            if options.format != nil { fields = Self.protection }
+            let accepted = accepted(by: request, options)
+            let plan = try target.plan(for: accepted, quality: configuration.quality)
+            return image(plan, options, for: request, fields)
         } catch {
             return .now(.error(error, fields: fields))
         }
@@ -104,12 +127,12 @@ final class ImageService: HTTPHandling {
         "Cross-Origin-Resource-Policy": "cross-origin",
     ]
 
-    private func parse(_ target: String) throws(ServerError) -> VariantRequest {
+    private func parse(_ target: String) throws(ServerError) -> ParsedTarget {
         let key = MemoryCacheKey(target)
         if let known = parsed.value(forKey: key) {
             let now = clock.wallTime()
             if let end = known.request.options.expires, Double(end) < now { throw .expired }
-            return known.request
+            return known
         }
         let request = try configuration.grammar.request(
             forPath: target,
@@ -117,8 +140,9 @@ final class ImageService: HTTPHandling {
             now: Int64(clock.wallTime())
         )
         try configuration.sizes?.check(request.options)
-        parsed.set(ParsedTarget(request), cost: 1024 + 2 * target.utf8.count, forKey: key)
-        return request
+        let target = ParsedTarget(request)
+        parsed.set(target, cost: 4096 + 8 * key.string.utf8.count, forKey: key)
+        return target
     }
 
     private func accepted(by request: HTTPRequest, _ options: VariantOptions) -> AcceptedFormats {
@@ -129,19 +153,18 @@ final class ImageService: HTTPHandling {
     // MARK: Images
 
     private func image(
-        _ variant: VariantRequest,
-        _ accepted: AcceptedFormats,
+        _ keyed: KeyedPlan,
+        _ options: VariantOptions,
         for request: HTTPRequest,
         _ fields: HTTPHeaders
-    ) throws(ServerError) -> HTTPReply {
-        let plan = try VariantPlan(variant, accepted: accepted, quality: configuration.quality)
-        let key = MemoryCacheKey(plan.key)
+    ) -> HTTPReply {
+        let (plan, key) = (keyed.plan, keyed.key)
         let answer: @Sendable (ServedImage, String) -> HTTPAnswer = { [self] image, origin in
             var answer = image.answer(
                 to: request,
                 fields: fields,
                 now: clock.wallTime(),
-                maximumAge: variant.options.maxAge.map(Double.init) ?? configuration.maximumAge
+                maximumAge: options.maxAge.map(Double.init) ?? configuration.maximumAge
             )
             answer.origin = origin
             return answer
@@ -160,7 +183,7 @@ final class ImageService: HTTPHandling {
         let load = ImageLoads.Request(
             client: request.client,
             host: plan.url.host()?.lowercased() ?? "",
-            key: plan.key
+            key: key.string
         ) { [manager = manager(for: plan)] completion in
             manager.loadEncodedImage(
                 with: plan.url,
