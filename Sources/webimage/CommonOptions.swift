@@ -44,7 +44,7 @@ struct CommonOptions: Sendable {
             OptionSpec(
                 "--remote-cache",
                 value: "URL",
-                "share images with other machines: redis://[[USER]:PASSWORD@]HOST[:PORT]; $WEBIMAGE_REMOTE_CACHE by default"
+                "share images through redis://[USER:PASSWORD@]HOST[:PORT]; or $WEBIMAGE_REMOTE_CACHE"
             ),
             OptionSpec("--header", short: "-H", value: "'NAME: VALUE'", "send a header field; may be repeated"),
             OptionSpec(

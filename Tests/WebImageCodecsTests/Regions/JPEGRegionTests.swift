@@ -37,7 +37,8 @@ import Testing
         var options = RegionOptions()
         options.pixelFormat = format
         let reader = try await reader(data, options)
-        #expect(reader.isNative)
+        // 4:1:1 has no index.
+        #expect(reader.isNative != name.contains("411"))
         let image = try JPEGCoder().decode(data, options: options.decoding)
         #expect(reader.levels[0] == RegionLevel(width: image.pixelWidth, height: image.pixelHeight))
         for rect in Self.rects(reader.levels[0]) {
