@@ -83,7 +83,7 @@ import WebImage
         }
         downloader.isSuspended = false
         let all = await withCheckedContinuation { continuation in
-            startThread { continuation.resume(returning: ends.wait { $0 == 20_000 ? true : nil }) }
+            startThread { continuation.resume(returning: ends.wait(seconds: 300) { $0 == 20_000 ? true : nil }) }
         }
         #expect(all == true)
     }
