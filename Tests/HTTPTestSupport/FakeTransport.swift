@@ -47,13 +47,10 @@ package final class FakeTransport: HTTPTransport {
 
     /// Suspends until a transfer has been started.
     package func firstTransfer() async -> Transfer {
-        let state = state
-        return await withCheckedContinuation { continuation in
-            startThread {
-                guard let transfer = state.wait(until: { $0.transfers.first }) else { return }
-                continuation.resume(returning: transfer)
-            }
+        guard let transfer = await valueOnThread({ [state] in state.wait { $0.transfers.first } }) else {
+            preconditionFailure("no transfer was started within 30 s")
         }
+        return transfer
     }
 
     /// Releases the transfers so far.
@@ -112,13 +109,7 @@ package final class Recorder: Sendable {
 
     /// Suspends until the end.
     package func end() async {
-        let log = log
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            startThread {
-                _ = log.wait { $0.results.isEmpty ? nil : true }
-                continuation.resume()
-            }
-        }
+        await onThread { [log] in _ = log.wait { $0.results.isEmpty ? nil : true } }
     }
 }
 

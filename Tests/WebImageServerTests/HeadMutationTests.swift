@@ -33,7 +33,8 @@ import WebImage
         "Content-Length: 0\r\nContent-Length: 40", "Content-Length: 40\r\nTransfer-Encoding: chunked",
         "Transfer-Encoding: identity, chunked", "Content-Length: 0, 40", "Content-Length: +40",
         "X: a\nTransfer-Encoding: chunked", "Content-Length : 40",
-        "Content-Length:\r\n 40", "content-length: \r\n\t40", "Transfer-Encoding:\r\n chunked", "Content-Length:\r\n 4\r\n 0",
+        "Content-Length:\r\n 40", "content-length: \r\n\t40", "Transfer-Encoding:\r\n chunked",
+        "Content-Length:\r\n 4\r\n 0",
         "Transfer-Encoding\u{b}: chunked", "Content-Length: 4\u{0}0", "Expect: 100-continue",
     ]
 
