@@ -99,8 +99,11 @@ final class GridPage {
     /// The number of bound images that are still loading.
     var pendingCount: Int { bound.subtracting(ended).count }
 
-    /// True if the list has all items, and no bound image is still loading.
-    var isComplete: Bool { listedCount == items.count && pendingCount == 0 }
+    /// True if the list has all items, and no bound image is still loading. While the grid is hidden, the others do not follow: it has no
+    /// frames.
+    var isComplete: Bool {
+        (listedCount == items.count || gtk_widget_get_mapped(widget) == 0) && pendingCount == 0
+    }
 
     // MARK: Columns
 

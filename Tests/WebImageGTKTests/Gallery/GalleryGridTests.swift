@@ -80,6 +80,19 @@ import WebImage
         #expect(grid.listedCount == 0 && grid.cells.isEmpty)
     }
 
+    @Test func `A grid that is hidden before its list is whole keeps nobody waiting`() async throws {
+        let bench = try await GalleryBench(width: 500)
+        let grid = bench.window.grid
+        for number in 0..<20 {
+            bench.bench.loader.answer(GalleryBench.url("\(number).bmp"), with: .success(ViewBench.red))
+        }
+        bench.show((0..<200).map { "\($0).bmp" })
+        #expect(grid.listedCount < 20)
+        bench.window.open(2)
+        #expect(await MainLoopTurns.wait { gtk_widget_get_mapped(grid.widget) == 0 })
+        #expect(await MainLoopTurns.wait { grid.isComplete })
+    }
+
     @Test func `Only where images are drawn without OpenGL, GTK starts without it`() {
         for renderer in [nil, "", "gl", "ngl", "vulkan"] {
             #expect(Appearance.driverSetting(renderer: renderer, minorVersion: 8) { _ in nil } == nil)
