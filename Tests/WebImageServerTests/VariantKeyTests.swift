@@ -4,6 +4,20 @@ import WebImage
 @testable import WebImageServer
 
 @Suite struct VariantKeyTests {
+    @Test func `A source is decoded whole if parts of it are named in its pixels`() throws {
+        func decodeSize(_ change: (inout VariantOptions) -> Void) throws -> ImageSize? {
+            var options = VariantOptions()
+            (options.width, options.height, options.resizingType) = (.pixels(40), .pixels(40), .fill)
+            change(&options)
+            let request = VariantRequest(source: "http://a.example/a.jpg", options: options)
+            return try VariantPlan(request, accepted: [], quality: 80).context.thumbnailPixelSize
+        }
+        #expect(try decodeSize { _ in } == ImageSize(width: 40, height: 40))
+        #expect(try decodeSize { $0.focalRegion = VariantRegion(left: 600, top: 0, right: 700, bottom: 90) } == nil)
+        #expect(try decodeSize { $0.crop.width = 300 } == nil)
+        #expect(try decodeSize { $0.trim.threshold = 10 } == nil)
+    }
+
     private static let paths = [
         "", "rt:fill", "rt:force", "w:1", "h:1", "w:2", "mw:1", "mh:1", "z:2", "z:1:2", "z:2:1", "dpr:2", "el:1",
         "ex:1", "ex:1:no",

@@ -58,7 +58,8 @@ struct VariantPlan: Sendable {
     private static func box(_ wanted: VariantOptions) -> (size: ImageSize, covers: Bool, isRough: Bool)? {
         let scales = wanted.minWidth > 0 || wanted.minHeight > 0 || wanted.isAdaptive
         let isCropped = wanted.crop.width > 0 || wanted.crop.height > 0
-        guard !scales, !isCropped, wanted.trim.threshold == nil else { return nil }
+        // A focal region is in pixels of the source.
+        guard !scales, !isCropped, wanted.trim.threshold == nil, wanted.focalRegion == nil else { return nil }
         func pixels(_ length: VariantLength, _ zoom: Double) -> Double? {
             if case .pixels(let count) = length { max((Double(count) * zoom * wanted.dpr).rounded(), 1) } else { nil }
         }
