@@ -2,7 +2,6 @@
 """The driver of the benchmarks; Scripts/bench installs what it needs and calls it."""
 
 import argparse
-import contextlib
 import sys
 
 from bench import disk, downloads, formats, gtk, isolation, jpeg, memory, pipeline, progressive, regions, report, start, workshop
@@ -20,9 +19,6 @@ GROUPS = {
     "downloads": downloads.rows,
     "gtk": gtk.rows,
 }
-
-# Frames are handed from thread to thread, so these figures hang on how soon a thread wakes.
-FRAMES = {"formats", "gtk"}
 
 
 def main():
@@ -42,10 +38,9 @@ def main():
     rows = []
     for name in chosen:
         print(f"Measuring: {name} …", flush=True)
-        with workshop.awake() if name in FRAMES else contextlib.nullcontext():
-            for row in GROUPS[name](shop):
-                print(report.lines(row), flush=True)
-                rows.append(row)
+        for row in GROUPS[name](shop):
+            print(report.lines(row), flush=True)
+            rows.append(row)
     if not options.quick and not wanted:
         report.write(rows, shop)
     failed = [row.title for row in rows if not row.holds]

@@ -3,7 +3,7 @@
 import os
 
 from .model import Contract, Row
-from .workshop import PROJECT, SYSTEM_PYTHON, call, column
+from .workshop import PROJECT, SYSTEM_PYTHON, awake, call, column
 
 # What decodes it in the C program, how long ours may take beside it, and the megapixels of the picture.
 FORMATS = {
@@ -33,10 +33,11 @@ def rows(shop):
     yield from alone(shop, folder, iterations)
     for name, library in ANIMATIONS.items():
         peer, path = f"C: {library}, in a loop", folder / f"animation.{name}"
-        results = shop.in_turns({
-            "ours": lambda path=path: shop.ours("format-bench", "frames", iterations, path),
-            "C": lambda path=path: shop.c("format-decode", "frames", iterations, path),
-        })
+        with awake():
+            results = shop.in_turns({
+                "ours": lambda path=path: shop.ours("format-bench", "frames", iterations, path),
+                "C": lambda path=path: shop.c("format-decode", "frames", iterations, path),
+            })
         yield Row(f"frames-{name}", f"frames of an animated {name.upper()}, 640 × 480, on one core", "frames/s",
                   column(results["ours"], "frames"), peers={peer: column(results["C"], "frames")},
                   contracts=[Contract(">=", 0.85, peer)], more_is_better=True, in_chart=False)

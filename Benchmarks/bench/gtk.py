@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from .model import Contract, Row
-from .workshop import SYSTEM_PYTHON, call, column, nginx, parse
+from .workshop import SYSTEM_PYTHON, awake, call, column, nginx, parse
 
 COUNT = 1000
 SPEEDS = (120, 400)
@@ -123,10 +123,11 @@ def rows(shop):
     if not (shop.swift / "gtk-grid-bench").exists():
         print("  GTK's headers are not here: left out.")
         return
-    yield from grid(shop)
-    yield from animations(shop)
-    yield from zoom(shop)
-    yield from desktop(shop)
+    with awake():
+        yield from grid(shop)
+        yield from animations(shop)
+        yield from zoom(shop)
+        yield from desktop(shop)
 
 
 def desktop(shop):

@@ -270,8 +270,9 @@ http {{
 
 @contextlib.contextmanager
 def awake():
-    """Keeps every processor awake, with work that gives way to all other. The host of a virtual machine may take tens of milliseconds to wake
-    one that slept, and of that no figure should tell."""
+    """Keeps every processor awake, with work that gives way to all other, where frames are handed from thread to thread. The host of a virtual
+    machine may take tens of milliseconds to wake a processor that slept, and of that no figure should tell. Not for work that starts threads: the
+    kernel leaves a new thread beside the one that started it if no processor is idle."""
     # Ends with its parent, also if that is killed.
     spin = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    for _ in range(100_000): pass"
     idle = [subprocess.Popen(["chrt", "--idle", "0", sys.executable, "-c", spin]) for _ in range(os.cpu_count() or 1)]
