@@ -12,14 +12,14 @@ enum RegionLoading {
         _ context: WebImageContext
     ) async -> SourceOutcome? {
         let common = session.common
-        guard source.isFile, common.policy.isTrusted, common.decoding == .inProcess, common.memoryBudget == 0,
-            context.observer == nil,
+        guard source.isFile, common.policy.isTrusted, common.memoryBudget == 0, context.observer == nil,
             image.thumbnail == nil, image.page == nil, image.videoTime == nil, image.rawDevelopment == nil,
             !common.options.contains(.fromCacheOnly), let crop = image.transformers.first as? CroppingTransformer
         else { return nil }
         let start = ContinuousClock.now
         let path = source.url.path(percentEncoded: false)
-        guard let reader = await ImageCodersManager.shared.nativeRegionReader(forFileAt: path, limits: ImageLimits()),
+        let coders = common.coder as? ImageCodersManager ?? ImageCodersManager(coders: [common.coder])
+        guard let reader = await coders.nativeRegionReader(forFileAt: path, limits: ImageLimits()),
             reader.properties.frameCount == 1
         else { return nil }
         let result: Result<WebImageResult, WebImageError>

@@ -43,10 +43,19 @@ extension ImageCodersManager {
         options.usesOnlyFullSize = true
         let bytes = try? await CodingQueue.shared.run { () throws(WebImageError) in try RegionBytes(path: path) }
         // Reading the properties of other formats can take long.
-        guard let bytes, coders.last(where: { $0.canDecode(bytes.beginning) }) is any RegionCoder,
+        guard let bytes, decodesRegions(bytes.beginning),
             let reader = try? await bytes.reader(coders: self, options: options)
         else { return nil }
         return reader.isNative ? reader : nil
+    }
+
+    /// Returns whether regions of most images of a format are decoded without the rest, here or in a worker process.
+    private func decodesRegions(_ beginning: Data) -> Bool {
+        switch regionCoder(for: beginning) {
+        case is any RegionCoder: true
+        case is any RegionServingCoder: Self.shared.regionCoder(for: beginning) is any RegionCoder
+        default: false
+        }
     }
 }
 
