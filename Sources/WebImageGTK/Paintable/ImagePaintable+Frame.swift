@@ -38,11 +38,21 @@ extension ImagePaintable {
     func drawVisible(into snapshot: OpaquePointer, _ width: Double, _ height: Double) {
         guard let visible = visibleContent else { return }
         var rect = ImageRect(x: 0, y: 0, width: width, height: height)
-        // Frames rarely differ in shape from the content; a substitute may.
-        let ratio = content?.ratio ?? 0
-        if visible.ratio > 0, ratio <= 0 || abs(visible.ratio / ratio - 1) > 0.02 {
+        if !hasShapeOfContent(visible) {
             rect = ViewPlace(view.pointer, drawing: content, width, height).rect(of: visible)
         }
         visible.draw(into: snapshot, rect, color: color)
+    }
+
+    /// The visible image or frame, if it fills the rectangle of the content; nil for nothing, and for other paintables.
+    var fillingImage: Image? {
+        guard let visible = visibleContent, hasShapeOfContent(visible) else { return nil }
+        return visible.image
+    }
+
+    /// Frames rarely differ in shape from the content; a substitute may.
+    private func hasShapeOfContent(_ visible: PaintableContent) -> Bool {
+        let ratio = content?.ratio ?? 0
+        return visible.ratio <= 0 || ratio > 0 && abs(visible.ratio / ratio - 1) <= 0.02
     }
 }

@@ -16,7 +16,7 @@ final class TiledImage: ViewFeature {
     private var scrolling: [Signal] = []
     /// The scrolled window whose adjustments are observed.
     private var scroller: WeakObject?
-    /// The view's own image, if it is too big for a texture, in several of them.
+    /// The view's own image or frame, if it is too big for a texture, in several of them.
     private var parts: (image: Image, content: TiledContent)?
 
     init(_ state: ViewState) {
@@ -120,12 +120,13 @@ final class TiledImage: ViewFeature {
     /// Draws the image in tiles if it has too few pixels without them, or else in parts if it is too big for a texture. Returns false if it is
     /// not drawn.
     private func draw(into snapshot: OpaquePointer, _ width: Double, _ height: Double) -> Bool {
-        guard let state, let shown = state.shown, state.paintable.showsStillContent else { return false }
+        guard let state, let shown = state.shown, let image = state.paintable.fillingImage else { return false }
         let scale = ViewGeometry.deviceScale(of: state.view)
         let drawn = ImageSize(width: width * scale, height: height * scale)
         watchScrolling()
         let isEnlarged =
-            drawn.width > Double(shown.image.pixelWidth) + 1 || drawn.height > Double(shown.image.pixelHeight) + 1
+            state.paintable.showsStillContent
+            && (drawn.width > Double(shown.image.pixelWidth) + 1 || drawn.height > Double(shown.image.pixelHeight) + 1)
         if !isEnlarged || !provides(shown) { content?.store.load([]) }
         guard let place = ViewGeometry.visiblePlace(of: state, width, height, scale: scale) else { return false }
         var viewport = TileViewport(drawn: drawn, visible: place.visible.scaled(by: scale))
@@ -139,11 +140,11 @@ final class TiledImage: ViewFeature {
         func edges(_ image: ImageSize) -> TileEdges {
             TileEdges(image: image, drawn: size, scale: scale, phase: place.phase)
         }
-        /// Draws the view's own image.
+        /// Draws the view's own image, or its frame.
         func drawParts() -> Bool {
-            guard let parts = self.parts(of: state.paintable.content?.image) else { return false }
+            guard let parts = self.parts(of: image) else { return false }
             let grid = parts.store.source.grid
-            parts.draw(into: snapshot, at: edges(grid.size), viewport, isOpaque: !shown.image.hasAlpha) {}
+            parts.draw(into: snapshot, at: edges(grid.size), viewport, isOpaque: !image.hasAlpha) {}
             return true
         }
         guard isEnlarged, provides(shown) else { return drawParts() }
@@ -163,8 +164,7 @@ final class TiledImage: ViewFeature {
     }
 
     /// Returns the parts of the view's own image; nil if one texture will do.
-    private func parts(of image: Image?) -> TiledContent? {
-        guard let image else { return nil }
+    private func parts(of image: Image) -> TiledContent? {
         if let parts, parts.image === image { return parts.content }
         parts = TileSource(image).map { (image, TiledContent(TileStore($0))) }
         return parts?.content

@@ -12,10 +12,16 @@ final class ColorFrames: AnimatedImageProvider {
     let colors: [[UInt8]]
     let seconds: Double
     let loopCount: Int
+    let (width, height): (Int, Int)
     private let log = Lock<[Int]>([])
 
-    init(_ colors: [[UInt8]] = [red, green, blue, white], seconds: Double = 0.1, loops: Int = 0) {
-        (self.colors, self.seconds, loopCount) = (colors, seconds, loops)
+    init(
+        _ colors: [[UInt8]] = [red, green, blue, white],
+        seconds: Double = 0.1,
+        loops: Int = 0,
+        size: (width: Int, height: Int) = (40, 30)
+    ) {
+        (self.colors, self.seconds, loopCount, (width, height)) = (colors, seconds, loops, size)
     }
 
     /// Decoded frames, in order. The first one is that of the poster.
@@ -28,7 +34,6 @@ final class ColorFrames: AnimatedImageProvider {
     func frame(at index: Int) throws(WebImageError) -> Image {
         log.withLock { $0.append(index) }
         guard colors.indices.contains(index) else { throw WebImageError(.badImageData, "there is no such frame") }
-        let (width, height) = (40, 30)
         let bitmap = try Bitmap.allocate(width: width, height: height, pixelFormat: .bgra8Premultiplied)
         let color = colors[index]
         for row in 0..<height {

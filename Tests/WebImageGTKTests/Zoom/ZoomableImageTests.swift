@@ -156,6 +156,25 @@ import WebImage
         window.close()
     }
 
+    @Test func `Frames of an animation that are too big for a texture are drawn in parts`() async throws {
+        let frames = ColorFrames([[200, 0, 0, 255], [0, 0, 200, 255]], size: (2400, 300))
+        let data = try ImageCodersManager.shared.encode(frames, to: .gif, options: ImageEncodeOptions())
+        let window = try await show(data)
+        ZoomableImageView(picture).setZoom(1, about: ImagePoint(x: 0, y: 0))
+        #expect(await MainLoopTurns.wait { self.state.paintable.content?.image?.pixelWidth == 2400 })
+        for color: [UInt8] in [[200, 0, 0, 255], [0, 0, 200, 255], [200, 0, 0, 255]] {
+            #expect(
+                await MainLoopTurns.wait {
+                    guard let store = self.state.tiledImage?.partStore, !store.tiles.isEmpty else { return false }
+                    let textures = store.tiles.values.map(\.content.pointer)
+                    guard textures.allSatisfy({ gdk_texture_get_width($0) <= 2048 }) else { return false }
+                    return (try? window.pixels(of: self.scroller).rgba(100, 150).isClose(to: color)) == true
+                }
+            )
+        }
+        window.close()
+    }
+
     @Test func `What a manager's processor selects decides about tiles`() async throws {
         bench.manager.optionsProcessor = WebImageOptionsProcessor { _, options, context in
             var context = context
