@@ -276,7 +276,7 @@ let package = Package(
             c: "CLinux"
         ),
         module("WebImage", on: "WebImageLoading"),
-        module("WebImageFleet", on: "WebImageCache"),
+        module("WebImageFleet", on: "WebImageCache", "WebImageHTTP"),
         .target(
             name: "WebImageFormats",
             dependencies: ["WebImageCodecs", "WebImageIsolation"] + formatProducts,

@@ -6,6 +6,10 @@ public import WebImageCache
 /// Every call ends by itself within a time that the store knows, and none blocks. Completions are called exactly once, on a thread of
 /// the store, and must not block.
 protocol RemoteStore: AnyObject, Sendable {
+    /// The largest image, in bytes, that is worth storing.
+    var mostValueByteCount: Int { get }
+    /// The bytes of values that may wait to be written.
+    var mostPendingByteCount: Int { get }
     /// Reads a value.
     func read(_ name: String, completion: @escaping @Sendable (RemoteRead) -> Void)
     /// Writes a value that ends after that many seconds. Later calls for the name take effect after it.

@@ -21,11 +21,6 @@ public import WebImageCache
 /// Methods that read or remove without a load concern this machine only, except that a removal also removes the entry from the store, if
 /// this object has used it there. In particular, ``clear(_:completion:)`` leaves the store as it is.
 public final class TieredImageCache: ImageCaching, LocalCacheOwner {
-    /// The largest value, in bytes: larger ones would delay the commands of others.
-    static let mostValueBytes = 1 << 20
-    /// The bytes of values that wait to be written; more are dropped.
-    static let mostPendingBytes = 8 << 20
-
     private struct State {
         /// The loads that have a lease, by their key.
         var flights: [String: RemoteFlight] = [:]
@@ -208,7 +203,7 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
     }
 
     private func upload(_ entry: CachedImageData?, _ key: String, _ scope: String, lifetime: Double?) {
-        guard let entry, entry.data.count <= Self.mostValueBytes,
+        guard let entry, entry.data.count <= store.mostValueByteCount,
             let value = EntryFile.encode(entry, forKey: key, created: clock.wallTime()), reserve(value.count)
         else {
             endFlight(key)
@@ -225,7 +220,7 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
 
     private func reserve(_ count: Int) -> Bool {
         state.withLock { state in
-            guard state.pendingByteCount + count <= Self.mostPendingBytes else { return false }
+            guard state.pendingByteCount + count <= store.mostPendingByteCount else { return false }
             state.pendingByteCount += count
             return true
         }

@@ -44,7 +44,7 @@ struct CommonOptions: Sendable {
             OptionSpec(
                 "--remote-cache",
                 value: "URL",
-                "share images through redis://[USER:PASSWORD@]HOST[:PORT]; or $WEBIMAGE_REMOTE_CACHE"
+                "share images: redis://[USER:PASSWORD@]HOST, s3://BUCKET; or $WEBIMAGE_REMOTE_CACHE"
             ),
             OptionSpec("--header", short: "-H", value: "'NAME: VALUE'", "send a header field; may be repeated"),
             OptionSpec(
@@ -103,7 +103,10 @@ struct CommonOptions: Sendable {
         }
         let variable = Terminal.environment("WEBIMAGE_REMOTE_CACHE").flatMap { $0.isEmpty ? nil : $0 }
         guard usesCache, let text = arguments.value("--remote-cache") ?? variable else { return nil }
-        do throws(WebImageError) { return try RemoteImageStore(redis: text, timeout: 1) } catch {
+        let isS3 = text.lowercased().hasPrefix("s3:")
+        do throws(WebImageError) {
+            return try isS3 ? RemoteImageStore(s3: text, timeout: 1) : RemoteImageStore(redis: text, timeout: 1)
+        } catch {
             throw UsageError("--remote-cache: \(error.message)")
         }
     }

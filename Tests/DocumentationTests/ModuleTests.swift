@@ -18,7 +18,7 @@ import Testing
             "WebImageModel": ["WebImageSupport"],
             "WebImageLoading": Set(middle),
             "WebImage": ["WebImageLoading"],
-            "WebImageFleet": ["WebImageCache"],
+            "WebImageFleet": ["WebImageCache", "WebImageHTTP"],
             "WebImageGTK": ["WebImage"],
             "WebImageServer": ["WebImage"],
             "WebImageFakes": ["WebImageModel"],

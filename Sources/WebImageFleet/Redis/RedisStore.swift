@@ -14,6 +14,9 @@ final class RedisStore: RemoteStore {
 
     private let client: RedisClient
     private let patience: UInt64
+    /// Larger values would delay the commands of others.
+    let mostValueByteCount = 1 << 20
+    let mostPendingByteCount = 8 << 20
 
     init(_ client: RedisClient, patience: UInt64) {
         self.client = client

@@ -10,4 +10,12 @@ enum FleetSnippets {
         // end
         return manager
     }
+
+    static func managerWithBucket() throws -> WebImageManager {
+        // snippet: fleet-bucket
+        let bucket = try RemoteImageStore(s3: "s3://images/cache?region=eu-central-1")
+        let manager = WebImageManager(cache: TieredImageCache(local: ImageCache(), remote: bucket))
+        // end
+        return manager
+    }
 }

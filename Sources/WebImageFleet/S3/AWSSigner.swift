@@ -1,0 +1,76 @@
+import Glibc
+
+/// Signs requests with AWS Signature Version 4, as S3 requires it: the path is encoded once, and the hash of the body is a header field.
+/// A pure value.
+struct AWSSigner: Sendable {
+    /// The parts of a request that are signed. S3 requests of this module have no query.
+    struct Request: Sendable {
+        var method: String
+        /// The path as it is sent, see ``AWSSigner/encoded(path:)``.
+        var path: String
+        /// All header fields that are signed, with `host`. Names are in lower case, and each occurs once.
+        var fields: [String: String]
+        /// The SHA-256 of the body in hexadecimal digits.
+        var bodyHash: String
+    }
+
+    /// A time as signatures contain it: `20130524T000000Z`.
+    struct Time: Sendable, Hashable {
+        let text: String
+        /// The first eight digits.
+        var date: Substring { text.prefix(8) }
+
+        init(secondsSince1970: Double) {
+            var seconds = time_t(min(max(secondsSince1970.isNaN ? 0 : secondsSince1970, 0), 253_402_300_799))
+            var parts = tm()
+            gmtime_r(&seconds, &parts)
+            func digits(_ number: Int32, _ count: Int = 2) -> String {
+                let text = String(number)
+                return String(repeating: "0", count: max(count - text.utf8.count, 0)) + text
+            }
+            text =
+                digits(parts.tm_year + 1900, 4) + digits(parts.tm_mon + 1) + digits(parts.tm_mday) + "T"
+                + digits(parts.tm_hour) + digits(parts.tm_min) + digits(parts.tm_sec) + "Z"
+        }
+    }
+
+    let region: String
+    var service = "s3"
+
+    static let emptyHash = SHA256.hexadecimal(SHA256.hash([UInt8]()))
+
+    /// Returns the value of the field `Authorization`.
+    func authorization(for request: Request, at time: Time, _ credentials: AWSCredentials) -> String {
+        let scope = "\(time.date)/\(region)/\(service)/aws4_request"
+        let names = request.fields.keys.sorted()
+        let hash = SHA256.hexadecimal(SHA256.hash(Array(canonical(request, names).utf8)))
+        let text = "AWS4-HMAC-SHA256\n\(time.text)\n\(scope)\n\(hash)"
+        var key = Array("AWS4\(credentials.secret)".utf8)
+        for part in [String(time.date), region, service, "aws4_request"] {
+            key = SHA256.code(of: Array(part.utf8), key: key)
+        }
+        let signature = SHA256.hexadecimal(SHA256.code(of: Array(text.utf8), key: key))
+        return "AWS4-HMAC-SHA256 Credential=\(credentials.keyID)/\(scope), "
+            + "SignedHeaders=\(names.joined(separator: ";")), Signature=\(signature)"
+    }
+
+    private func canonical(_ request: Request, _ names: [String]) -> String {
+        let fields = names.map { "\($0):\(request.fields[$0] ?? "")\n" }.joined()
+        return "\(request.method)\n\(request.path)\n\n\(fields)\n\(names.joined(separator: ";"))\n\(request.bodyHash)"
+    }
+
+    /// Returns a path with all bytes percent-encoded but letters, digits, `-`, `.`, `_`, `~` and `/`.
+    static func encoded(path: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        let bytes = path.utf8.flatMap { byte -> [UInt8] in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"), UInt8(ascii: "/"):
+                [byte]
+            default: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
