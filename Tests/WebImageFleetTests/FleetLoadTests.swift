@@ -1,0 +1,246 @@
+import Foundation
+import ModelTestSupport
+import TestSupport
+import Testing
+import WebImage
+import WebImageSupport
+
+@testable import WebImageFleet
+@testable import WebImageLoading
+
+/// Loads of two machines while their store fails in three ways.
+///
+/// Each of seven phases has a seventh of 100 000 loads, or as many as fit in 8 seconds. With `WEBIMAGE_FLEET_LOADS=100000` it has all of
+/// them, and the limits of time are those of an idle machine.
+@Suite(.timeLimit(.minutes(20)), .enabled(if: RedisServer.isInstalled, "redis-server is not installed"))
+struct FleetLoadTests {
+    private static let count = ProcessInfo.processInfo.environment["WEBIMAGE_FLEET_LOADS"].flatMap { Int($0) }
+    private static let phases = 7
+
+    @Test func `Loads have no errors and the right images while the store is killed, stopped or a black hole`()
+        async throws
+    {
+        let server = try await RedisServer("--maxmemory", "256mb", "--maxmemory-policy", "allkeys-lru")
+        let proxy = try FaultyProxy(to: server.port)
+        let load = try FleetLoad(storePort: proxy.port)
+        let total = Self.count ?? TestEffort.rounds(100_000)
+        let seconds = Self.count == nil ? 8.0 / (TestEffort.rounds(4) == 4 ? 1 : 4) : 600
+        let workers = Task { await load.run(workers: Self.count == nil ? 4 : 16) }
+        func phase(_ number: Int) async { await load.reach(total * number / Self.phases, seconds: seconds) }
+        await phase(1)
+        await server.kill()
+        await phase(2)
+        try await server.start()
+        await expectUse(of: load)
+        await phase(3)
+        server.pause()
+        await phase(4)
+        server.resume()
+        await expectUse(of: load)
+        await phase(5)
+        proxy.setBlackHole(true)
+        await phase(6)
+        proxy.setBlackHole(false)
+        await expectUse(of: load)
+        await phase(7)
+        load.stop()
+        await workers.value
+        let counts = load.counts
+        #expect(counts.errors == 0 && counts.wrong == 0, "\(counts)")
+        #expect(counts.fromStore > 0 && counts.loads >= (Self.count ?? 1))
+        if Self.count != nil { print("fleet loads: \(counts)") }
+    }
+
+    /// Waits until both machines read from the store again.
+    private func expectUse(of load: FleetLoad) async {
+        let start = ContinuousClock.now
+        await load.waitForUse()
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        // The pause of the breaker is at most 1.5 seconds. Other tests may keep the machine busy.
+        #expect(seconds < (Self.count == nil ? 20 : 2))
+        if Self.count != nil { print("store used again after \(seconds) s") }
+    }
+}
+
+/// Two machines, and an origin of images each of which has another size.
+private final class FleetLoad: Sendable {
+    struct Counts: Sendable {
+        var loads = 0
+        var errors = 0
+        var wrong = 0
+        var fromStore = 0
+    }
+
+    private static let imageCount = 400
+
+    private let fleet: Fleet
+    private let machines: [(cache: TieredImageCache, manager: WebImageManager, store: any RemoteStore)]
+    private let directory = TemporaryDirectory()
+    private let state = Monitor((counts: Counts(), isStopped: false))
+
+    init(storePort: Int) throws {
+        fleet = try Fleet { request in
+            let number = Int(request.path.dropFirst()) ?? 0
+            return .response(headers: [("Cache-Control", "max-age=3600")], body: Self.bitmap(number))
+        }
+        machines = try ["1", "2"].map { [directory] name in
+            let store = try RemoteImageStore(redis: "redis://127.0.0.1:\(storePort)")
+            let local = ImageCache(namespace: name, directory: directory.path)
+            let cache = TieredImageCache(local: local, remote: store)
+            let manager = WebImageManager(cache: cache, loader: WebImageDownloader(), pipeline: Pipeline())
+            return (cache, manager, store.store)
+        }
+    }
+
+    var counts: Counts { state.withLock { $0.counts } }
+
+    func stop() { state.withLock { $0.isStopped = true } }
+
+    /// Loads images until the end is called for.
+    func run(workers: Int) async {
+        await withTaskGroup(of: Void.self) { group in
+            for worker in 0..<workers {
+                group.addTask { [self] in
+                    var random = SeededGenerator(seed: UInt64(worker))
+                    while !state.withLock({ $0.isStopped }) {
+                        await load(Int.random(in: 0..<Self.imageCount, using: &random), worker % machines.count)
+                    }
+                }
+            }
+        }
+    }
+
+    private func load(_ number: Int, _ index: Int) async {
+        let machine = machines[index]
+        let url = fleet.origin.url("/\(number)")
+        let result = try? await machine.manager.result(with: url)
+        let size = Self.size(number)
+        state.withLock { state in
+            state.counts.loads += 1
+            guard let result else {
+                state.counts.errors += 1
+                return
+            }
+            if result.image.pixelWidth != size.width || result.image.pixelHeight != size.height {
+                state.counts.wrong += 1
+            }
+            if result.cacheType == .disk { state.counts.fromStore += 1 }
+        }
+        // Not from the store: the next load shall ask it.
+        await awaitCompletion {
+            machine.cache.local.removeImage(forKey: url.absoluteString, from: .all, completion: $0)
+        }
+    }
+
+    /// Waits until there were that many loads, or until that time has passed.
+    func reach(_ count: Int, seconds: Double) async {
+        _ = await state.value(seconds: seconds) { $0.counts.loads >= count ? true : nil }
+    }
+
+    /// Asks the store until it answers, each machine.
+    func waitForUse() async {
+        for machine in machines {
+            var isUsed = false
+            while !isUsed {
+                isUsed = await awaitCompletion { completion in
+                    machine.store.read("wi1:{none}") { completion($0 != .failed) }
+                }
+                // A refused read ends at once.
+                if !isUsed { await awaitCompletion { _ = DelaySource.system.after(5_000_000, $0) } }
+            }
+        }
+    }
+
+    // MARK: Images
+
+    private static func size(_ number: Int) -> (width: Int, height: Int) { (1 + number % 20, 1 + number / 20) }
+
+    /// An uncompressed BMP file.
+    private static func bitmap(_ number: Int) -> [UInt8] {
+        let (width, height) = size(number)
+        let rowSize = (3 * width + 3) / 4 * 4
+        func bytes(_ value: Int, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(value >> (8 * $0) & 255) } }
+        var file = Array("BM".utf8) + bytes(54 + rowSize * height, 4) + bytes(0, 4) + bytes(54, 4)
+        file += bytes(40, 4) + bytes(width, 4) + bytes(height, 4) + bytes(1, 2) + bytes(24, 2) + bytes(0, 4)
+        file += bytes(rowSize * height, 4) + bytes(0, 16)
+        return file + [UInt8](repeating: UInt8(number % 256), count: rowSize * height)
+    }
+}
+
+/// Values that somebody else has written.
+@Suite(
+    .tags(.threadSanitizer),
+    .timeLimit(.minutes(3)),
+    .enabled(if: RedisServer.isInstalled, "redis-server is not installed")
+)
+struct MutatedValueTests {
+    private let directory = TemporaryDirectory()
+
+    @Test func `Of 10000 mutated values in the store none is used`() async throws {
+        let server = try await RedisServer()
+        let client = RedisClient(server.configuration)
+        let local = ImageCache(namespace: "mutated", directory: directory.path)
+        let cache = TieredImageCache(local: local, remote: try server.store())
+        let names = RemoteNames(namespace: "trusted")
+        let count = TestEffort.rounds(10_000)
+        var random = SeededGenerator(seed: 33)
+        let values = try (0..<count).map { number in
+            try Self.mutated(number, &random)
+        }
+        // Some are right, so that the test sees that those are used.
+        let used = try await withThrowingTaskGroup(of: Bool.self) { group in
+            var used = 0
+            for number in 0..<count {
+                if number >= 64, try await group.next() == true { used += 1 }
+                group.addTask {
+                    let key = Self.key(number)
+                    let command = RedisCommand("SET", names.entry(forKey: key)).with(values[number])
+                    guard await client.reply(command) == .success(.status("OK")) else {
+                        throw RedisServer.StartFailure()
+                    }
+                    let query = ImageCacheQuery(key: key, sharingScope: "trusted")
+                    let entry: CachedImageData? = await awaitCompletion { _ = cache.queryDisk(query, completion: $0) }
+                    if number % 1000 == 0 { #expect(entry?.data == Self.body(number)) }
+                    return entry != nil
+                }
+            }
+            for try await isUsed in group where isUsed { used += 1 }
+            return used
+        }
+        #expect(used == (count + 999) / 1000)
+    }
+
+    private static func body(_ number: Int) -> Data {
+        Data((0..<2000).map { UInt8(truncatingIfNeeded: $0 &* 13 &+ number) })
+    }
+
+    private static func key(_ number: Int) -> String { "https://example.com/\(number).jpg" }
+
+    /// A value that is damaged, or that of another key; each thousandth is right.
+    private static func mutated(_ number: Int, _ random: inout SeededGenerator) throws -> Data {
+        func value(_ number: Int) throws -> Data {
+            try #require(EntryFile.encode(CachedImageData(data: body(number)), forKey: key(number), created: 1))
+        }
+        var result = try value(number)
+        let right = result
+        guard number % 1000 != 0 else { return result }
+        switch number % 7 {
+        case 0: return try value(number + 1)
+        case 1: return result.prefix(Int.random(in: 0..<result.count, using: &random))
+        case 2:
+            result.insert(
+                UInt8.random(in: 0...255, using: &random),
+                at: Int.random(in: 0...result.count, using: &random)
+            )
+        case 3: result.remove(at: Int.random(in: 0..<result.count, using: &random))
+        case 4: return try value(number + 1).prefix(1000) + result.suffix(result.count - 1000)
+        case 5:
+            // The lengths, times and hashes are in the last bytes.
+            for _ in 0..<3 {
+                result[result.count - Int.random(in: 1...56, using: &random)] ^= .random(in: 1...255, using: &random)
+            }
+        default: result[Int.random(in: 0..<result.count, using: &random)] ^= .random(in: 1...255, using: &random)
+        }
+        return result == right ? Data() : result
+    }
+}
