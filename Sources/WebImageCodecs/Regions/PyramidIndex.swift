@@ -117,9 +117,9 @@ package struct PyramidIndex: Sendable, Hashable {
             let tileSize = reader.littleEndian32(12 + length).map({ Int($0) }),
             (64...2048).contains(tileSize), (1...ImageLimits.longestSide).contains(width),
             (1...ImageLimits.longestSide).contains(height),
-            isAllowed(RegionLevel(width: width, height: height), tileSize)
+            isAllowed(RegionLevel(width: width, height: height), tileSize),
+            let identity = String(validating: bytes[4..<4 + length], as: UTF8.self)
         else { return nil }
-        let identity = String(decoding: bytes[4..<4 + length], as: UTF8.self)
         var index = PyramidIndex(
             identity: identity,
             size: RegionLevel(width: width, height: height),
