@@ -15,12 +15,15 @@ package final class ImageServer: Sendable {
 
     /// Starts to serve.
     ///
-    /// - Throws: ``ServerStartError`` if the address is in use, or if the system has no descriptors or threads.
+    /// - Throws: ``ServerStartError`` if the address is in use, if the watermark cannot be loaded, or if the system has no descriptors or
+    ///   threads.
     package init(_ configuration: ImageServerConfiguration) throws(ServerStartError) {
         signal(SIGPIPE, SIG_IGN)
+        let managers = try Self.managers(configuration)
+        let watermark = try ServerWatermark(configuration, managers.web)
+        service = ImageService(configuration, managers: managers, watermark: watermark)
         let listener = try Self.listener(configuration.address)
         port = UInt16(truncatingIfNeeded: webimage_socket_port(listener))
-        service = try ImageService(configuration, managers: Self.managers(configuration))
         var settings = MicroHTTPServer.Settings()
         settings.loopCount = configuration.loopCount
         settings.maximumConnectionCount = configuration.maximumConnectionCount

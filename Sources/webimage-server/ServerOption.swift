@@ -4,7 +4,7 @@ import CommandHelp
 enum ServerOption: String, CaseIterable {
     case listen, grammar, key, salt, signatureSize, trustedSignatures, presets, onlyPresets, sizes, insecure, baseURL
     case allowedSources, pathPrefix, allow, root, isolate, maxSourceMegapixels, maxSourceSize
-    case negotiate, formats, quality, maxAge
+    case negotiate, formats, quality, watermark, watermarkOpacity, maxAge
     case cacheDir, cacheSize, memory, hotMemory
     case timeout, downloads, loadsPerHost, waiting, waitingPerClient, connections, threads
     case log, drain, drainDelay
@@ -38,6 +38,8 @@ enum ServerOption: String, CaseIterable {
         case .maxSourceMegapixels: "IMGPROXY_MAX_SRC_RESOLUTION"
         case .maxSourceSize: "IMGPROXY_MAX_SRC_FILE_SIZE"
         case .quality: "IMGPROXY_QUALITY"
+        case .watermark: "IMGPROXY_WATERMARK_PATH"
+        case .watermarkOpacity: "IMGPROXY_WATERMARK_OPACITY"
         case .maxAge: "IMGPROXY_TTL"
         case .timeout: "IMGPROXY_TIMEOUT"
         case .connections: "IMGPROXY_MAX_CLIENTS"
@@ -73,6 +75,8 @@ enum ServerOption: String, CaseIterable {
         case .negotiate: ("vary|off", "choose the format by Accept, or not; vary by default")
         case .formats: ("LIST", "formats that may be chosen; avif,jxl,webp by default")
         case .quality: ("N", "quality of JPEG; 80 by default")
+        case .watermark: ("FILE|URL", "image that requests with a watermark draw; none by default")
+        case .watermarkOpacity: ("N", "factor of the opacity of watermarks, from 0 to 1; 1 by default")
         case .maxAge: ("SECONDS", "longest max-age of answers; 31536000 by default")
         case .cacheDir: ("DIR", "parent of the cache's directory; ~/.cache/webimage by default")
         case .cacheSize: ("BYTES", "bytes on disk; 1073741824 by default")

@@ -1,4 +1,5 @@
 import CommandHelp
+import FoundationEssentials
 import WebImage
 import WebImageServer
 
@@ -12,6 +13,7 @@ struct ServerSettings {
     init(_ arguments: ParsedArguments, environment: [String: String]) throws(UsageError) {
         (self.arguments, self.environment) = (arguments, environment)
         let known = Set(ServerOption.allCases.compactMap(\.imgproxyVariable)).union(Self.formatVariables.map(\.name))
+            .union([Self.watermarkURL, Self.watermarkData])
         for name in environment.keys.sorted() where name.hasPrefix("IMGPROXY_") && !known.contains(name) {
             warnings.append("\(name) is not used")
         }
@@ -21,6 +23,10 @@ struct ServerSettings {
     private static let formatVariables: [(name: String, format: ImageFormat)] = [
         ("IMGPROXY_AUTO_AVIF", .avif), ("IMGPROXY_AUTO_JXL", .jpegXL), ("IMGPROXY_AUTO_WEBP", .webp),
     ]
+
+    /// Variables of imgproxy for a watermark that is not a file.
+    private static let watermarkURL = "IMGPROXY_WATERMARK_URL"
+    private static let watermarkData = "IMGPROXY_WATERMARK_DATA"
 
     // MARK: Values
 
@@ -186,8 +192,18 @@ struct ServerSettings {
             }
         }
         result.quality = try integer(.quality, 1...100, result.quality)
+        result.watermark = try watermark()
+        result.watermarkOpacity = try number(.watermarkOpacity, 0...1, 1)
         result.maximumAge = try number(.maxAge, 0...1e9, result.maximumAge)
         if try isOn(.log) { result.logDescriptor = 1 }
+    }
+
+    private func watermark() throws(UsageError) -> ImageServerConfiguration.Watermark? {
+        if let text = text(.watermark) { return text.contains("://") ? .url(text) : .file(text) }
+        if let text = environment[Self.watermarkURL], !text.isEmpty { return .url(text) }
+        guard let text = environment[Self.watermarkData], !text.isEmpty else { return nil }
+        guard let data = Data(base64Encoded: text) else { throw UsageError("\(Self.watermarkData) is not base64") }
+        return .data(Array(data))
     }
 
     private func setLimits(_ result: inout ImageServerConfiguration) throws(UsageError) {

@@ -42,6 +42,15 @@ import WebImage
         }
     }
 
+    @Test func `It does not start without the watermark that it is to draw`() async throws {
+        let place = ["--listen", "127.0.0.1:0", "--insecure"]
+        let missing = try await run(place + ["--watermark", "/none.png"])
+        #expect(missing.status == 71 && missing.errors.contains("watermark"))
+        #expect(try await run(place, environment: ["IMGPROXY_WATERMARK_DATA": "%"]).status == 64)
+        #expect(try await run(place, environment: ["IMGPROXY_WATERMARK_DATA": "AAAA"]).status == 71)
+        #expect(try await run(place + ["--watermark-opacity", "2"]).status == 64)
+    }
+
     @Test func `It prints its options, and its manual page`() async throws {
         let help = try await run(["--help"])
         #expect(help.status == 0)

@@ -11,6 +11,8 @@ package struct ImageEncoding: Sendable, Hashable {
     package var qualities: [ImageFormat: Double] = [:]
     /// All other options.
     package var options = ImageEncodeOptions()
+    /// A use of the original's bytes; nil, the default, if they are not needed.
+    package var originalUse: OriginalUse?
 
     /// Creates an encoding in the original's format.
     package init() {}
@@ -27,6 +29,7 @@ package struct ImageEncoding: Sendable, Hashable {
         parts.append(options.encodeFirstFrameOnly ? "still" : "")
         parts.append("\(options.maxFileSize)")
         parts.append(color)
+        if let originalUse { parts.append(originalUse.key) }
         return "Encoded(\(parts.joined(separator: ";")))"
     }
 
@@ -50,6 +53,33 @@ package struct ImageEncoding: Sendable, Hashable {
         var options = options
         options.compressionQuality = qualities[format] ?? quality
         return options
+    }
+}
+
+extension ImageEncoding {
+    /// Makes the bytes for a client with the help of the original's: sends those, or takes metadata from them.
+    package struct OriginalUse: Sendable, Hashable {
+        /// Returns the bytes for the client. Called on a coding thread.
+        ///
+        /// - Parameters:
+        ///   - original: The bytes as they were loaded.
+        ///   - image: The image that would be encoded.
+        ///   - encode: Encodes the image.
+        package typealias Body =
+            @Sendable (
+                _ original: Data, _ image: Image, _ encode: () throws(WebImageError) -> Data
+            ) throws(WebImageError) -> Data
+
+        /// A name that contains everything which changes the bytes.
+        package let key: String
+        let body: Body
+
+        /// Creates a use.
+        package init(key: String, _ body: @escaping Body) { (self.key, self.body) = (key, body) }
+
+        package static func == (left: OriginalUse, right: OriginalUse) -> Bool { left.key == right.key }
+
+        package func hash(into hasher: inout Hasher) { hasher.combine(key) }
     }
 }
 

@@ -47,15 +47,19 @@ package struct ResultTransformer: ImageTransformer {
     /// `Result(…)` with the options that concern pixels and the size of the source.
     package var transformerKey: String {
         let size = source.map { "\($0.size.width)x\($0.size.height)\($0.isVector ? "v" : "")" } ?? ""
-        return "Result(\(options.pixelKey);\(size);\(isOpaque ? "opaque" : "")\(watermark == nil ? "" : "marked"))"
+        return "Result(\(options.pixelKey);\(size);\(isOpaque ? "opaque" : "")\(mark))"
     }
+
+    /// Names the watermark by its bytes: results on disk outlive a change of the server's.
+    private var mark: String { watermark.map { "marked\(String($0.metadata.sourceHash, radix: 16))" } ?? "" }
 
     /// Returns the result.
     ///
     /// - Throws: ``WebImageError/Code/limitExceeded`` if it is too large, and the errors of the operations.
     package func transform(_ image: Image) throws(WebImageError) -> Image {
-        let extent = ImageExtent(image)
         var image = image
+        if options.autoRotate == false { image = try asStored(image) }
+        let extent = ImageExtent(image)
         var source =
             source
             ?? VariantLayout.Source(
@@ -86,7 +90,15 @@ package struct ResultTransformer: ImageTransformer {
 
     /// Returns the memory cost: the result, and the two largest images on the way, with alpha.
     package func memoryNeed(of input: ImageExtent) -> TransformMemoryNeed {
-        let source = source ?? VariantLayout.Source(PixelSize(max(input.width, 1), max(input.height, 1)))
+        let size = PixelSize(max(input.width, 1), max(input.height, 1))
+        let need = memoryNeed(of: input, source: source ?? VariantLayout.Source(size))
+        guard options.autoRotate == false, source == nil else { return need }
+        // The image may have been stored on its side: only its metadata says so.
+        let turned = memoryNeed(of: input, source: VariantLayout.Source(size.swapped))
+        return need.workingByteCount > turned.workingByteCount ? need : turned
+    }
+
+    private func memoryNeed(of input: ImageExtent, source: VariantLayout.Source) -> TransformMemoryNeed {
         var layout: VariantLayout?
         do throws(ServerError) { layout = try VariantLayout(options, source: source) } catch { layout = nil }
         guard let layout else { return TransformMemoryNeed(output: input.making(0, 0), workingByteCount: 0) }
@@ -96,13 +108,25 @@ package struct ResultTransformer: ImageTransformer {
         let largest = sizes.map { input.making($0.width, $0.height, bytesPerPixel: 4).byteCount }.max() ?? 0
         let output = input.making(layout.size.width, layout.size.height, bytesPerPixel: 4)
         let trimming = options.trim.threshold == nil ? 0 : 2 * input.byteCount
+        let turning = options.autoRotate == false ? input.byteCount : 0
         return TransformMemoryNeed(
             output: output,
-            workingByteCount: 2 * largest + trimming + input.narrowUprightByteCount
+            workingByteCount: 2 * largest + trimming + turning + input.narrowUprightByteCount
         )
     }
 
     // MARK: Steps
+
+    /// Undoes the orientation that the decoder has applied.
+    private func asStored(_ image: Image) throws(WebImageError) -> Image {
+        switch image.metadata.sourceOrientation {
+        case .up: image
+        case .right: try image.reoriented(.left)
+        case .left: try image.reoriented(.right)
+        // All others are their own opposites.
+        case let other: try image.reoriented(other)
+        }
+    }
 
     private func trimmed(
         _ image: Image,

@@ -20,6 +20,16 @@ package struct ImageServerConfiguration: Sendable {
         case descriptor(Int32)
     }
 
+    /// The place of a watermark.
+    package enum Watermark: Sendable, Hashable {
+        /// A file.
+        case file(String)
+        /// A URL.
+        case url(String)
+        /// The encoded image itself.
+        case data([UInt8])
+    }
+
     /// The address that the server listens on. `127.0.0.1:8080` by default.
     package var address = Address.tcp(host: "127.0.0.1", port: 8080)
     /// The syntax of URLs.
@@ -35,6 +45,11 @@ package struct ImageServerConfiguration: Sendable {
     package var negotiation = Negotiation.vary
     /// The formats that may be chosen. AVIF, JPEG XL and WebP by default.
     package var offeredFormats: Set<ImageFormat> = [.avif, .jpegXL, .webp]
+    /// The image that requests with a watermark draw: the path of a file, or a URL that is loaded under ``policy``. It is loaded once, when the
+    /// server starts. Nil, the default, for none: such requests are then answered with status 422.
+    package var watermark: Watermark?
+    /// The opacity that those of requests are multiplied by, 0...1. 1 by default.
+    package var watermarkOpacity = 1.0
     /// The quality of JPEG, 1...100, if a URL has none. 80 by default.
     package var quality = 80
     /// The longest `max-age` of answers, in seconds. A year by default.

@@ -11,9 +11,15 @@ final class ImageService: HTTPHandling {
 
         init(_ request: VariantRequest) { self.request = request }
 
-        func plan(for accepted: AcceptedFormats, quality: Int) throws(ServerError) -> KeyedPlan {
+        func plan(
+            for accepted: AcceptedFormats,
+            quality: Int,
+            _ watermark: ServerWatermark?
+        ) throws(ServerError) -> KeyedPlan {
             if let known = plans.withLock({ $0[accepted] }) { return known }
-            let plan = KeyedPlan(try VariantPlan(request, accepted: accepted, quality: quality))
+            let plan = KeyedPlan(
+                try VariantPlan(request, accepted: accepted, quality: quality, watermark: watermark)
+            )
             plans.withLock { $0[accepted] = plan }
             return plan
         }
@@ -39,6 +45,8 @@ final class ImageService: HTTPHandling {
         var local: WebImageManager?
     }
 
+    private let watermark: ServerWatermark?
+
     /// The manager of sources on the web. It shares its work, caches and counters with that of local files.
     var manager: WebImageManager { managers.web }
     private let managers: Managers
@@ -51,8 +59,14 @@ final class ImageService: HTTPHandling {
     private let log: AccessLog?
     private let draining = Lock(false)
 
-    init(_ configuration: ImageServerConfiguration, managers: Managers, clock: ClockSource = .system) {
+    init(
+        _ configuration: ImageServerConfiguration,
+        managers: Managers,
+        watermark: ServerWatermark? = nil,
+        clock: ClockSource = .system
+    ) {
         self.configuration = configuration
+        self.watermark = watermark
         self.managers = managers
         self.clock = clock
         offered = AcceptedFormats(configuration.offeredFormats)
@@ -110,10 +124,10 @@ final class ImageService: HTTPHandling {
         do throws(ServerError) {
             let target = try parse(request.target)
             let options = target.request.options
-            // A format in the URL leaves nothing to negotiate.
-            if options.format != nil { fields = Self.protection }
+            // A format in the URL leaves nothing to negotiate, and an original has its own.
+            if options.format != nil || options.raw { fields = Self.protection }
             let accepted = accepted(by: request, options)
-            let plan = try target.plan(for: accepted, quality: configuration.quality)
+            let plan = try target.plan(for: accepted, quality: configuration.quality, watermark)
             return image(plan, options, for: request, fields)
         } catch {
             return .now(.error(error, fields: fields))
@@ -146,7 +160,7 @@ final class ImageService: HTTPHandling {
     }
 
     private func accepted(by request: HTTPRequest, _ options: VariantOptions) -> AcceptedFormats {
-        guard configuration.negotiation == .vary, options.format == nil else { return [] }
+        guard configuration.negotiation == .vary, options.format == nil, !options.raw else { return [] }
         return AcceptedFormats(accept: request.headers["Accept"]).intersection(offered)
     }
 

@@ -16,10 +16,20 @@ struct VariantPlan: Sendable {
     /// - Parameters:
     ///   - accepted: The formats to choose from if the request names none.
     ///   - quality: The quality if neither the request nor ``defaultQualities`` has one, 1...100.
+    ///   - watermark: The server's watermark; nil if it has none.
     /// - Throws: ``ServerError`` with status 422 for an option that is not done, named; 400 for a source that is not a URL.
-    init(_ request: VariantRequest, accepted: AcceptedFormats, quality: Int) throws(ServerError) {
-        let wanted = request.options
+    init(
+        _ request: VariantRequest,
+        accepted: AcceptedFormats,
+        quality: Int,
+        watermark: ServerWatermark? = nil
+    ) throws(ServerError) {
+        var wanted = request.options
         if let name = Self.unsupported(wanted) { throw .unsupportedOption(name) }
+        if wanted.watermark.opacity > 0 {
+            guard let watermark, wanted.watermark.source == nil else { throw .unsupportedOption("watermark") }
+            wanted.watermark.opacity *= watermark.opacity
+        }
         guard let url = URL(string: request.source), url.scheme != nil else {
             throw .invalidURL("the source is not a URL")
         }
@@ -38,11 +48,18 @@ struct VariantPlan: Sendable {
             buster = text
             context.cacheKeyFilter = CacheKeyFilter { url in "\(url.absoluteString)#\(text)" }
         }
-        setGeometry(wanted)
+        setGeometry(wanted, watermark)
         setEncoding(wanted, accepted, quality)
     }
 
-    private mutating func setGeometry(_ wanted: VariantOptions) {
+    private mutating func setGeometry(_ wanted: VariantOptions, _ watermark: ServerWatermark?) {
+        if wanted.raw {
+            // Decoded small, and only to know that it is an image within the limits.
+            context.thumbnailPixelSize = ImageSize(width: 64, height: 64)
+            context.imageTransformer = .none
+            options.insert(.decodeFirstFrameOnly)
+            return
+        }
         if let box = Self.box(wanted) {
             context.thumbnailPixelSize = box.size
             context.thumbnailCovers = box.covers
@@ -51,15 +68,17 @@ struct VariantPlan: Sendable {
                 return
             }
         }
-        context.imageTransformer = .transformer(ResultTransformer(wanted))
+        context.imageTransformer = .transformer(ResultTransformer(wanted, watermark: watermark?.image))
     }
 
     /// The box that the image is decoded for; nil for its full size.
     private static func box(_ wanted: VariantOptions) -> (size: ImageSize, covers: Bool, isRough: Bool)? {
         let scales = wanted.minWidth > 0 || wanted.minHeight > 0 || wanted.isAdaptive
         let isCropped = wanted.crop.width > 0 || wanted.crop.height > 0
-        // A focal region is in pixels of the source.
-        guard !scales, !isCropped, wanted.trim.threshold == nil, wanted.focalRegion == nil else { return nil }
+        // A focal region is in pixels of the source, and the sides of a box are those of an upright image.
+        guard !scales, !isCropped, wanted.trim.threshold == nil, wanted.focalRegion == nil,
+            wanted.autoRotate != false
+        else { return nil }
         func pixels(_ length: VariantLength, _ zoom: Double) -> Double? {
             if case .pixels(let count) = length { max((Double(count) * zoom * wanted.dpr).rounded(), 1) } else { nil }
         }
@@ -70,7 +89,9 @@ struct VariantPlan: Sendable {
             wanted.rotate == 0 && !wanted.flipHorizontal && !wanted.flipVertical && wanted.resultRotation == 0
         let isAlone =
             !wanted.extend.isEnabled && !wanted.extendAspectRatio.isEnabled && wanted.padding == VariantPadding()
-        let hasEffects = wanted.blur > 0 || wanted.sharpen > 0 || wanted.pixelate > 1 || !wanted.colorEffects.isEmpty
+        let hasEffects =
+            wanted.blur > 0 || wanted.sharpen > 0 || wanted.pixelate > 1 || !wanted.colorEffects.isEmpty
+            || wanted.watermark.opacity > 0
         let isPlain =
             isUpright && isAlone && !hasEffects && !wanted.enlarge && wanted.background == nil
             && wanted.limits.resultSide == nil
@@ -84,7 +105,11 @@ struct VariantPlan: Sendable {
     }
 
     private mutating func setEncoding(_ wanted: VariantOptions, _ accepted: AcceptedFormats, _ quality: Int) {
-        encoding.formats = wanted.format.map { [$0] } ?? accepted.formats
+        encoding.originalUse = ImageEncoding.OriginalUse(wanted)
+        let keepsMetadata = wanted.keptMetadata != nil
+        encoding.formats =
+            wanted.format.map { [$0] }
+            ?? accepted.formats.filter { !keepsMetadata || MetadataBlocks.writableFormats.contains($0) }
         encoding.quality = Double(wanted.quality > 0 ? wanted.quality : quality) / 100
         if wanted.quality == 0 {
             let own = Self.defaultQualities.merging(wanted.formatQuality) { $1 }
@@ -101,15 +126,16 @@ struct VariantPlan: Sendable {
 
     /// The name of the first option that is known and not done; nil if all are done.
     private static func unsupported(_ wanted: VariantOptions) -> String? {
+        // Metadata is written into some formats, and behind the search for a quality.
+        let isWithoutMetadata =
+            wanted.maxBytes > 0 || wanted.format.map { !MetadataBlocks.writableFormats.contains($0) } ?? false
         let checks: [(Bool, String)] = [
-            (wanted.autoRotate == false, "auto_rotate"),
-            (wanted.watermark.opacity > 0, "watermark"),
-            (wanted.stripMetadata == false, "strip_metadata"),
+            (isWithoutMetadata && wanted.keptMetadata == .all, "strip_metadata"),
+            (isWithoutMetadata && wanted.keptMetadata == .copyright, "keep_copyright"),
             (wanted.stripColorProfile == false, "strip_color_profile"),
             (wanted.preserveHDR == true, "preserve_hdr"),
             (wanted.enforceThumbnail == true, "enforce_thumbnail"),
-            (!wanted.skipProcessing.isEmpty, "skip_processing"),
-            (wanted.raw, "raw"),
+            (wanted.skipProcessing.contains(.svg), "skip_processing.svg"),
         ]
         return checks.first { $0.0 }?.1
     }

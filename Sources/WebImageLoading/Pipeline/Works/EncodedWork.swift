@@ -48,35 +48,47 @@ struct EncodedWork: Work {
     private func make(_ job: WorkJob, former: CachedImageData?) {
         job.require(ResultWork(plan: load)) { result in
             switch result {
-            case .success(.image(let image)): encode(image, job, former: former)
+            case .success(.image(let image)): prepare(image, job, former: former)
             case .success: job.finish(.failure(WebImageError(.badImageData, "there is no image", url: load.url)))
             case .failure(let error): job.finish(.failure(error))
             }
         }
     }
 
-    private func encode(_ image: PipelineImage, _ job: WorkJob, former: CachedImageData?) {
-        let record = record(of: image)
+    private func prepare(_ image: PipelineImage, _ job: WorkJob, former: CachedImageData?) {
         let hash = image.image.metadata.sourceHash
         // The server has confirmed the original that the entry was made of.
         if let former, let known = former.validators?.receivedHash, hash != 0, known == hash {
+            let record = record(of: image)
             store(former.data, image, record, job)
             return finish(former, record, job)
         }
+        guard encoding.originalUse != nil else { return encode(image, original: nil, job) }
+        if let loaded = image.loaded, loaded.image == nil, !loaded.isVideo, !loaded.data.isEmpty {
+            return encode(image, original: loaded.data, job)
+        }
+        // The image was in a cache, and so is the original. The image is of its current version, so nobody is asked about that.
+        let original = OriginalWork(plan: load.decode.original.plan.with { $0.revalidation = nil })
+        job.require(original.whole) { result in
+            switch result {
+            case .success(.data(let original)): encode(image, original: original.entry.data, job)
+            case .success: job.finish(.failure(WebImageError(.badImageData, "there are no bytes", url: load.url)))
+            case .failure(let error): job.finish(.failure(error))
+            }
+        }
+    }
+
+    /// - Parameter original: The original's bytes, if the encoding uses them.
+    private func encode(_ image: PipelineImage, original: Data?, _ job: WorkJob) {
+        let record = record(of: image)
         // The closure owns the image, and is released before the end.
         let input = Lock<PipelineImage?>(image)
         job.perform(.nothing, after: image.image, on: CodingQueue.shared) { given in
             guard let image = input.withLock({ $0.take() }), !job.isCancelled else { return }
             do throws(WebImageError) {
                 _ = try given.get()
-                let format = encoding.format(of: image.image, by: coder)
-                let data = try coder.encodeImageOrAnimation(
-                    image.image,
-                    to: format,
-                    options: encoding.options(for: format)
-                )
+                let data = try bytes(of: image.image, original, job)
                 guard !job.isCancelled else { return }
-                job.pipeline.totals.encodes.add()
                 store(data, image, record, job)
                 job.finish(
                     .success(
@@ -95,6 +107,17 @@ struct EncodedWork: Work {
                 job.finish(.failure(error.with(url: load.url)))
             }
         }
+    }
+
+    private func bytes(of image: Image, _ original: Data?, _ job: WorkJob) throws(WebImageError) -> Data {
+        let encode = { () throws(WebImageError) -> Data in
+            let format = encoding.format(of: image, by: coder)
+            let data = try coder.encodeImageOrAnimation(image, to: format, options: encoding.options(for: format))
+            job.pipeline.totals.encodes.add()
+            return data
+        }
+        guard let use = encoding.originalUse, let original else { return try encode() }
+        return try use.body(original, image, encode)
     }
 
     /// Returns the record of the response that the image was made of.
