@@ -72,7 +72,7 @@ enum ServerOption: String, CaseIterable {
         case .isolate: ("risky|all", "the formats that are decoded in separate processes; risky by default")
         case .maxSourceMegapixels: ("N", "pixels of a source in millions; 50 by default")
         case .maxSourceSize: ("BYTES", "bytes of a source; 33554432 by default")
-        case .negotiate: ("vary|off", "choose the format by Accept, or not; vary by default")
+        case .negotiate: ("vary|redirect|off", "choose the format by Accept, redirect to it, or not; vary by default")
         case .formats: ("LIST", "formats that may be chosen; avif,jxl,webp by default")
         case .quality: ("N", "quality of JPEG; 80 by default")
         case .watermark: ("FILE|URL", "image that requests with a watermark draw; none by default")

@@ -175,7 +175,7 @@ struct ServerSettings {
     private func setAnswers(_ result: inout ImageServerConfiguration) throws(UsageError) {
         if let text = text(.negotiate) {
             guard let negotiation = ImageServerConfiguration.Negotiation(rawValue: text) else {
-                throw UsageError("--negotiate is vary or off, not '\(text)'")
+                throw UsageError("--negotiate is vary, off or redirect, not '\(text)'")
             }
             result.negotiation = negotiation
         }

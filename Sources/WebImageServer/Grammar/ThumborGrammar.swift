@@ -20,7 +20,7 @@ package struct ThumborGrammar: URLGrammar {
         package init() {}
     }
 
-    private let configuration: Configuration
+    let configuration: Configuration
     private let allowedSources: [URLPattern]
 
     /// Creates a grammar.
@@ -44,7 +44,7 @@ package struct ThumborGrammar: URLGrammar {
         return VariantRequest(source: source, options: reader.options)
     }
 
-    private func divided(_ target: String) throws(ServerError) -> (signature: [UInt8], signed: [UInt8]) {
+    func divided(_ target: String) throws(ServerError) -> (signature: [UInt8], signed: [UInt8]) {
         var rest = Array(target.utf8)[...]
         rest = rest.prefix { $0 != UInt8(ascii: "?") }
         let prefix = configuration.pathPrefix.utf8

@@ -4,6 +4,8 @@ import WebImage
 struct ThumborReader {
     /// The unread rest; at the end, the source.
     private(set) var rest: ArraySlice<UInt8>
+    /// The index at which the filters begin, or would begin.
+    private(set) var filtersStart = 0
     /// The options so far.
     private(set) var options: VariantOptions
 
@@ -29,6 +31,7 @@ struct ThumborReader {
         if let text = next(), readSize(text) { drop() }
         readGravity()
         if let region { setCrop(region) }
+        filtersStart = rest.startIndex
         try readFilters()
     }
 

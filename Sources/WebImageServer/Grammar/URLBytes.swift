@@ -87,6 +87,22 @@ enum URLBytes {
         return decoded
     }
 
+    /// Returns base64 in the alphabet for URLs.
+    static func base64Encoded(_ bytes: ArraySlice<UInt8>, isPadded: Bool) -> [UInt8] {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+        var text: [UInt8] = []
+        var rest = bytes
+        while !rest.isEmpty {
+            let group = rest.prefix(3)
+            rest = rest.dropFirst(3)
+            let padded = Array(group) + [0, 0]
+            let bits = Int(padded[0]) << 16 | Int(padded[1]) << 8 | Int(padded[2])
+            for index in 0...group.count { text.append(alphabet[bits >> (18 - 6 * index) & 63]) }
+            if isPadded { text += [UInt8](repeating: UInt8(ascii: "="), count: 3 - group.count) }
+        }
+        return text
+    }
+
     /// Returns the bytes of an even number of hexadecimal digits; nil for anything else.
     static func hexadecimal(_ text: String) -> [UInt8]? {
         let digits = text.utf8.map(digit)

@@ -1,4 +1,5 @@
 import Glibc
+package import WebImage
 
 /// The syntax of a server's URLs: makes a request from a path. Grammars are values; they read nothing and keep nothing.
 ///
@@ -18,9 +19,18 @@ package protocol URLGrammar: Sendable {
         defaults: VariantOptions,
         now: Int64
     ) throws(ServerError) -> VariantRequest
+
+    /// Returns the path of the same request with a format, for a path that names none; nil if the grammar cannot write it.
+    ///
+    /// - Parameters:
+    ///   - path: the target of the HTTP request as it was sent. It has been accepted, so its signature is valid, and the result is signed.
+    ///   - format: the format of the result.
+    func path(_ path: String, naming format: ImageFormat) -> String?
 }
 
 extension URLGrammar {
+    func path(_ path: String, naming format: ImageFormat) -> String? { nil }
+
     /// Returns the request that a path stands for, without other defaults, now.
     ///
     /// - Parameter path: the target of the HTTP request as it was sent, with the leading slash.

@@ -8,6 +8,9 @@ package struct ImageServerConfiguration: Sendable {
         case off
         /// The best of AVIF, JPEG XL and WebP that the client names. All answers have `Vary: Accept`.
         case vary
+        /// The same, but the answer is a redirect to the URL with that format, for caches that ignore `Vary`: only the redirect depends on the
+        /// client, and it may not be stored by shared caches.
+        case redirect
     }
 
     /// The address of a server.

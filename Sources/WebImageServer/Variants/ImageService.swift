@@ -119,7 +119,7 @@ final class ImageService: HTTPHandling {
     }
 
     private func image(for request: HTTPRequest) -> HTTPReply {
-        let negotiated = configuration.negotiation == .vary ? ["Vary": "Accept"] : HTTPHeaders()
+        let negotiated = configuration.negotiation == .off ? HTTPHeaders() : ["Vary": "Accept"]
         var fields = Self.protection.overlaid(with: negotiated)
         do throws(ServerError) {
             let target = try parse(request.target)
@@ -160,7 +160,7 @@ final class ImageService: HTTPHandling {
     }
 
     private func accepted(by request: HTTPRequest, _ options: VariantOptions) -> AcceptedFormats {
-        guard configuration.negotiation == .vary, options.format == nil, !options.raw else { return [] }
+        guard configuration.negotiation != .off, options.format == nil, !options.raw else { return [] }
         return AcceptedFormats(accept: request.headers["Accept"]).intersection(offered)
     }
 
@@ -181,7 +181,9 @@ final class ImageService: HTTPHandling {
                 maximumAge: options.maxAge.map(Double.init) ?? configuration.maximumAge
             )
             answer.origin = origin
-            return answer
+            let isNegotiated = options.format == nil && !options.raw
+            return isNegotiated && configuration.negotiation == .redirect
+                ? redirect(answer, to: image, for: request, fields) : answer
         }
         if let image = hot.value(forKey: key), image.freshUntil > clock.wallTime() {
             return .now(answer(image, "memory"))
@@ -225,6 +227,37 @@ final class ImageService: HTTPHandling {
             return managers.web
         }
         return local
+    }
+
+    /// Returns the redirect to an image's URL with its format. Images whose format has no name in URLs are sent themselves, to nobody else.
+    private func redirect(
+        _ answer: HTTPAnswer,
+        to image: ServedImage,
+        for request: HTTPRequest,
+        _ fields: HTTPHeaders
+    ) -> HTTPAnswer {
+        let now = clock.wallTime()
+        // AVIF that is named in a URL does not move.
+        guard !image.isImageSequence, let path = configuration.grammar.path(request.target, naming: image.format) else {
+            var answer = answer
+            if let control = answer.headers["Cache-Control"], control.hasPrefix("public") {
+                answer.headers["Cache-Control"] = "private" + control.dropFirst("public".count)
+            }
+            return answer
+        }
+        // The same bytes, which the client will ask for next.
+        if image.isStorable, image.freshUntil > now, let target = try? parse(path),
+            let plan = try? target.plan(for: [], quality: configuration.quality, watermark),
+            hot.value(forKey: plan.key) == nil
+        {
+            hot.set(image, cost: image.cost, forKey: plan.key)
+        }
+        var redirect = HTTPAnswer(status: 302, headers: fields)
+        redirect.headers.add(name: "Location", value: path)
+        let seconds = image.isStorable ? Int(min(image.freshUntil - now, 300)) : 0
+        redirect.headers.add(name: "Cache-Control", value: seconds > 0 ? "private, max-age=\(seconds)" : "no-store")
+        redirect.origin = answer.origin
+        return redirect
     }
 
     private static let isBusy = ServerError(status: 503, message: "The server is busy")

@@ -36,6 +36,11 @@ final class ServedImage: Sendable {
         freshUntil = now + (freshness.isFresh || freshness.lifetime == nil ? max(lifetime ?? unknownLifetime, 0) : 0)
     }
 
+    /// True for a sequence of AVIF images.
+    var isImageSequence: Bool {
+        bytes.count >= 12 && UnsafeRawBufferPointer(start: bytes.base + 4, count: 8).elementsEqual("ftypavis".utf8)
+    }
+
     /// The bytes that the object takes in memory.
     var cost: Int { bytes.count + 512 }
 }
