@@ -473,6 +473,7 @@ if hasServer {
             "WebImageServerTests",
             on: "WebImage",
             "WebImageServer",
+            "HTTPTestSupport",
             "ModelTestSupport",
             "CLinux",
             "CMicrohttpd",

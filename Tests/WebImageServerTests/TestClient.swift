@@ -33,6 +33,19 @@ final class TestClient: Sendable {
         _ = bytes.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 
+    /// Drops what arrives until the server ends the connection, or for a few seconds. Blocks the thread.
+    ///
+    /// - Returns: True if the server ended it.
+    func drain() -> Bool {
+        var limit = timeval(tv_sec: 5, tv_usec: 0)
+        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var block = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = recv(socket, &block, block.count, 0)
+            if count <= 0 { return count == 0 || errno == ECONNRESET }
+        }
+    }
+
     /// The next block of bytes, which is the whole head of a short answer; empty at the end.
     func readHead() async -> String {
         await valueOnThread { [socket] in

@@ -61,7 +61,7 @@ struct HeadCheck: Sendable {
             guard field.value.utf8.allSatisfy(Self.isFieldByte) else {
                 throw Refusal(status: 400, reason: "invalid field value")
             }
-            guard !field.value.isEmpty || !Self.isFoldedLength(field.name) else {
+            guard !Self.isFoldedLength(field.name) else {
                 throw Refusal(status: 400, reason: "requests must not have a body")
             }
             switch field.name.utf8.count {
@@ -83,11 +83,13 @@ struct HeadCheck: Sendable {
         guard hosts == 1 || hosts == 0 && isOld else { throw Refusal(status: 400, reason: "one Host is required") }
     }
 
-    /// Returns whether a name without a value is that of a field that announces a body, with its value: libmicrohttpd 0.9 appends a value
-    /// that begins on a folded line to the name, and does not see the field itself.
+    /// Returns whether a name is that of a field that announces a body, followed by its value: libmicrohttpd 0.9 appends folded lines to the
+    /// name, and does not see the field itself. Its value is then the end of the name, or empty.
     private static func isFoldedLength(_ name: String) -> Bool {
+        let announcing = ["content-length", "transfer-encoding"]
+        guard name.utf8.count > 14, let first = name.utf8.first, "cCtT".utf8.contains(first) else { return false }
         let name = name.lowercased()
-        return name.hasPrefix("content-length") || name.hasPrefix("transfer-encoding")
+        return announcing.contains { name.hasPrefix($0) && name.utf8.count > $0.utf8.count }
     }
 
     /// A visible byte, a space, a tab, or one of other character sets.
