@@ -486,6 +486,7 @@ if hasServer {
 // same sources, so only one of them is built.
 let fuzzDependencies =
     testDependencies(["WebImage"]) + ["WebImageFleet", "WebImageFormats", "TestSupport", "CCurl"] + formatModules
+    + (hasServer ? ["WebImageServer"] : [])
 if Context.environment["WEBIMAGE_FUZZ"] == "1" {
     package.targets.append(
         .executableTarget(

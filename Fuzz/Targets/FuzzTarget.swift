@@ -64,7 +64,7 @@ struct FuzzTarget: Sendable {
 
 extension FuzzTarget {
     /// All of them, in the order in which they run.
-    static let all: [FuzzTarget] = pictures + regions + formats + files + http + redis + addresses
+    static let all: [FuzzTarget] = pictures + regions + formats + files + http + redis + addresses + server
 
     /// The one of a name.
     static func named(_ name: String) -> FuzzTarget? { all.first { $0.name == name } }
