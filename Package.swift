@@ -477,8 +477,11 @@ if hasServer {
             "ModelTestSupport",
             "CLinux",
             "CMicrohttpd",
-            "webimage-server"
+            "ServerSnippets",
+            "webimage-server",
+            exclude: ["Snippets"]
         ),
+        snippets("ServerSnippets", in: "WebImageServerTests", on: "WebImageServer"),
     ]
 }
 

@@ -7,17 +7,26 @@ import WebImage
 /// An image server: loads images from their origins, processes and encodes them, and keeps the results in memory and on disk.
 ///
 /// Equal requests share all work. The server stops when the object is released.
-package final class ImageServer: Sendable {
+public final class ImageServer: Sendable {
     /// The port that the server listens on; 0 for a unix socket.
-    package let port: UInt16
+    public let port: UInt16
     let service: ImageService
     private let http: any HTTPServing
 
     /// Starts to serve.
     ///
-    /// - Throws: ``ServerStartError`` if the address is in use, if the watermark cannot be loaded, or if the system has no descriptors or
-    ///   threads.
-    package init(_ configuration: ImageServerConfiguration) throws(ServerStartError) {
+    /// The program must call `DecodeWorker.runIfRequested()` first of all, unless ``ImageServerConfiguration/policy`` decodes all formats within
+    /// it. The signals of broken connections (`SIGPIPE`) are ignored from now on. Blocks the thread while a watermark is loaded.
+    ///
+    /// - Parameter configuration: The settings. Later changes of a copy have no effect.
+    /// - Throws: ``ServerStartError`` if the configuration lets anybody request everything, if the address is in use, if the watermark cannot be
+    ///   loaded, or if the system has no descriptors or threads.
+    public init(_ configuration: ImageServerConfiguration) throws(ServerStartError) {
+        guard configuration.allowsAnyVariant || configuration.sizes != nil || configuration.grammar.isRestricted else {
+            throw ServerStartError(
+                "anybody could request any variant: set keys, only presets, sizes, or allowsAnyVariant"
+            )
+        }
         signal(SIGPIPE, SIG_IGN)
         let managers = try Self.managers(configuration)
         let watermark = try ServerWatermark(configuration, managers.web)
@@ -34,7 +43,7 @@ package final class ImageServer: Sendable {
     package var connectionCount: Int { http.connectionCount }
 
     /// Ends all connections, and returns when that is done. Requests whose images are being made get an error.
-    package func stop() {
+    public func stop() {
         service.isDraining = true
         http.stop()
         service.closeLog()
@@ -48,7 +57,7 @@ package final class ImageServer: Sendable {
     ///   - delay: The seconds for which connections are still accepted while `/ready` is answered with 503, so that load balancers notice.
     /// - Returns: True if all requests were answered in time.
     @discardableResult
-    package func drain(within seconds: Double, after delay: Double = 0) -> Bool {
+    public func drain(within seconds: Double, after delay: Double = 0) -> Bool {
         service.isDraining = true
         if delay > 0 { usleep(UInt32(min(delay, 3600) * 1e6)) }
         http.quiesce()

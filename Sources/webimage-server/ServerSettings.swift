@@ -87,19 +87,21 @@ struct ServerSettings {
 
     /// - Parameter given: A listening socket that the service manager has opened.
     func configuration(given: Int32?) throws(UsageError) -> ImageServerConfiguration {
-        var result = ImageServerConfiguration(grammar: try grammar())
+        var result = try syntax()
         if let given {
             result.address = .descriptor(given)
         } else if let text = text(.listen) {
             result.address = try Self.address(text)
         }
+        result.allowsAnyVariant = try isOn(.insecure)
         try setSources(&result)
         try setAnswers(&result)
         try setLimits(&result)
         return result
     }
 
-    private func grammar() throws(UsageError) -> any URLGrammar {
+    /// Returns a configuration for the syntax of URLs.
+    private func syntax() throws(UsageError) -> ImageServerConfiguration {
         let isInsecure = try isOn(.insecure)
         let (keys, sizes) = (list(.key), list(.sizes))
         let onlyPresets = try isOn(.onlyPresets)
@@ -111,24 +113,24 @@ struct ServerSettings {
         do {
             switch text(.grammar) ?? "imgproxy" {
             case "imgproxy":
-                var configuration = ImgproxyGrammar.Configuration()
-                configuration.keys = try SignatureKey.pairs(keys: keys, salts: list(.salt))
-                configuration.signatureSize = try integer(.signatureSize, 1...32, 32)
-                configuration.trustedSignatures = list(.trustedSignatures)
-                configuration.presets = list(.presets)
-                configuration.onlyPresets = onlyPresets
-                configuration.baseURL = text(.baseURL) ?? ""
-                configuration.allowedSources = list(.allowedSources)
-                configuration.pathPrefix = text(.pathPrefix) ?? ""
-                return try ImgproxyGrammar(configuration)
+                var settings = ImgproxySettings()
+                settings.keys = try SignatureKey.pairs(keys: keys, salts: list(.salt))
+                settings.signatureSize = try integer(.signatureSize, 1...32, 32)
+                settings.trustedSignatures = list(.trustedSignatures)
+                settings.presets = list(.presets)
+                settings.onlyPresets = onlyPresets
+                settings.baseURL = text(.baseURL) ?? ""
+                settings.allowedSources = list(.allowedSources)
+                settings.pathPrefix = text(.pathPrefix) ?? ""
+                return try ImageServerConfiguration(imgproxy: settings)
             case "thumbor":
                 guard !onlyPresets else { throw UsageError("thumbor's URLs have no presets") }
-                var configuration = ThumborGrammar.Configuration()
-                configuration.keys = keys.map { Array($0.utf8) }
-                configuration.allowsUnsafe = keys.isEmpty
-                configuration.allowedSources = list(.allowedSources)
-                configuration.pathPrefix = text(.pathPrefix) ?? ""
-                return ThumborGrammar(configuration)
+                var settings = ThumborSettings()
+                settings.keys = keys.map { Array($0.utf8) }
+                settings.allowsUnsafe = keys.isEmpty
+                settings.allowedSources = list(.allowedSources)
+                settings.pathPrefix = text(.pathPrefix) ?? ""
+                return ImageServerConfiguration(thumbor: settings)
             case let name: throw UsageError("--grammar is imgproxy or thumbor, not '\(name)'")
             }
         } catch let error as UsageError {
@@ -169,7 +171,7 @@ struct ServerSettings {
         guard !sizes.isEmpty else { return }
         let lengths = sizes.compactMap { Int($0) }.filter { (1...65_535).contains($0) }
         guard lengths.count == sizes.count else { throw UsageError("--sizes takes widths and heights from 1 to 65535") }
-        result.sizes = SizeLadder(lengths)
+        result.sizes = Set(lengths)
     }
 
     private func setAnswers(_ result: inout ImageServerConfiguration) throws(UsageError) {

@@ -12,7 +12,7 @@ struct Snippet {
 enum Snippets {
     static let folders = [
         "Tests/DocumentationTests/Snippets", "Tests/WebImageGTKTests/Snippets",
-        "Tests/WebImageTestSupportTests/Examples",
+        "Tests/WebImageServerTests/Snippets", "Tests/WebImageTestSupportTests/Examples",
     ]
 
     static func files() throws -> [Document] {

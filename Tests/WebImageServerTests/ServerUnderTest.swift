@@ -54,6 +54,7 @@ struct ServerUnderTest: Sendable {
         let (origin, directory) = (try LoopbackServer(handler), TemporaryDirectory())
         var configuration = ImageServerConfiguration(grammar: TestGrammar())
         configuration.address = .tcp(host: "127.0.0.1", port: 0)
+        configuration.allowsAnyVariant = true
         configuration.cacheDirectory = directory.path
         // Machines that run tests are slow.
         configuration.timeout = 120

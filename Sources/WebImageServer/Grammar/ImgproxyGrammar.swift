@@ -1,41 +1,43 @@
+/// The settings of imgproxy's URLs, each that of imgproxy with the same name. The defaults are imgproxy's.
+public struct ImgproxySettings: Sendable, Hashable {
+    /// The keys and salts, each of which can sign; without any, every signature is valid.
+    public var keys: [SignatureKey] = []
+    /// The number of bytes of a signature that are compared, 1...32; 32 by default.
+    public var signatureSize = 32
+    /// Texts that are accepted instead of a signature.
+    public var trustedSignatures: [String] = []
+    /// Named lists of options as `NAME=OPTIONS`; the one named `default` is applied to all requests. Empty ones and those that begin
+    /// with `#` are ignored, as in files.
+    public var presets: [String] = []
+    /// Indicates whether the path contains names of presets instead of options.
+    public var onlyPresets = false
+    /// The text in front of all sources that do not begin with it.
+    public var baseURL = ""
+    /// The beginnings of sources that are allowed, in which `*` stands for any characters but `/`; without any, all are.
+    public var allowedSources: [String] = []
+    /// The replaced beginnings of sources, applied in this order before the base URL.
+    package var replacements: [URLReplacement] = []
+    /// The names of options that paths may contain, as written there; without any, all are allowed. Presets may contain all.
+    package var allowedOptions: [String] = []
+    /// Indicates whether paths may contain limits (`max_src_resolution` and so on).
+    package var allowsLimits = false
+    /// The text between an option's name and its arguments; `:` by default.
+    package var argumentSeparator = ":"
+    /// Indicates whether a component follows base64 sources that means nothing (a file name for search engines).
+    package var base64IncludesFilename = false
+    /// The first components of all paths, such as `/images`, without a slash at the end; none by default.
+    public var pathPrefix = ""
+
+    /// Creates imgproxy's defaults.
+    public init() {}
+}
+
 /// imgproxy's URLs: `/SIGNATURE/OPTIONS/SOURCE`, for example `/SIGNATURE/rs:fill:300:200/plain/https://example.com/a.jpg@webp`.
 ///
 /// All options of the open-source imgproxy 4 are parsed, with their short names. Options of imgproxy Pro, encrypted sources, chained
 /// pipelines and the info endpoint are refused with status 422 and their name.
 package struct ImgproxyGrammar: URLGrammar {
-    /// The settings of the grammar, each that of imgproxy with the same name. The defaults are imgproxy's.
-    package struct Configuration: Sendable, Hashable {
-        /// The keys and salts, each of which can sign; without any, every signature is valid.
-        package var keys: [SignatureKey] = []
-        /// The number of bytes of a signature that are compared, 1...32; 32 by default.
-        package var signatureSize = 32
-        /// Texts that are accepted instead of a signature.
-        package var trustedSignatures: [String] = []
-        /// Named lists of options as `NAME=OPTIONS`; the one named `default` is applied to all requests. Empty ones and those that begin
-        /// with `#` are ignored, as in files.
-        package var presets: [String] = []
-        /// Indicates whether the path contains names of presets instead of options.
-        package var onlyPresets = false
-        /// The text in front of all sources that do not begin with it.
-        package var baseURL = ""
-        /// The beginnings of sources that are allowed, in which `*` stands for any characters but `/`; without any, all are.
-        package var allowedSources: [String] = []
-        /// The replaced beginnings of sources, applied in this order before the base URL.
-        package var replacements: [URLReplacement] = []
-        /// The names of options that paths may contain, as written there; without any, all are allowed. Presets may contain all.
-        package var allowedOptions: [String] = []
-        /// Indicates whether paths may contain limits (`max_src_resolution` and so on).
-        package var allowsLimits = false
-        /// The text between an option's name and its arguments; `:` by default.
-        package var argumentSeparator = ":"
-        /// Indicates whether a component follows base64 sources that means nothing (a file name for search engines).
-        package var base64IncludesFilename = false
-        /// The first components of all paths, such as `/images`, without a slash at the end; none by default.
-        package var pathPrefix = ""
-
-        /// Creates imgproxy's defaults.
-        package init() {}
-    }
+    package typealias Configuration = ImgproxySettings
 
     /// The longest path in bytes.
     static let maximumLength = 65_536
@@ -66,6 +68,8 @@ package struct ImgproxyGrammar: URLGrammar {
         }
         try checkPresets()
     }
+
+    package var isRestricted: Bool { !configuration.keys.isEmpty || configuration.onlyPresets }
 
     package func request(
         forPath path: String,

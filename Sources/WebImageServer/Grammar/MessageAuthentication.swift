@@ -30,18 +30,18 @@ enum MessageAuthentication: Sendable {
 }
 
 /// A key and a salt that sign URLs.
-package struct SignatureKey: Sendable, Hashable {
+public struct SignatureKey: Sendable, Hashable {
     /// The key of the HMAC.
-    package let key: [UInt8]
+    public let key: [UInt8]
     /// The bytes that are hashed before the path.
-    package let salt: [UInt8]
+    public let salt: [UInt8]
 
     /// Creates a pair.
     ///
     /// - Parameters:
     ///   - key: the key of the HMAC.
     ///   - salt: the bytes that are hashed before the path; none by default.
-    package init(key: [UInt8], salt: [UInt8] = []) {
+    public init(key: [UInt8], salt: [UInt8] = []) {
         self.key = key
         self.salt = salt
     }
@@ -49,7 +49,7 @@ package struct SignatureKey: Sendable, Hashable {
     /// Returns the pairs of two lists of hexadecimal numbers, as imgproxy's `IMGPROXY_KEY` and `IMGPROXY_SALT` contain them.
     ///
     /// - Throws: ``GrammarConfigurationError`` if the lists have different lengths, or something is not hexadecimal or empty.
-    package static func pairs(
+    public static func pairs(
         keys: [String],
         salts: [String]
     ) throws(GrammarConfigurationError) -> [SignatureKey] {
@@ -68,9 +68,9 @@ package struct SignatureKey: Sendable, Hashable {
 }
 
 /// An invalid configuration of a grammar, found when it is created.
-package struct GrammarConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct GrammarConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reason, for the operator.
-    package let description: String
+    public let description: String
 
     init(_ description: String) { self.description = description }
 }

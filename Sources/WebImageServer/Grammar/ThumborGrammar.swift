@@ -1,24 +1,26 @@
+/// The settings of thumbor's URLs.
+public struct ThumborSettings: Sendable, Hashable {
+    /// The keys, each of which can sign (thumbor's `SECURITY_KEY`).
+    public var keys: [[UInt8]] = []
+    /// Indicates whether `unsafe` is accepted instead of a signature; false by default, unlike thumbor's `ALLOW_UNSAFE_URL`.
+    public var allowsUnsafe = false
+    /// The text in front of sources without a scheme; `http://` by default, as in thumbor.
+    package var defaultScheme = "http://"
+    /// The beginnings of sources that are allowed, in which `*` stands for any characters but `/`; without any, all are.
+    public var allowedSources: [String] = []
+    /// The first components of all paths, such as `/images`, without a slash at the end; none by default.
+    public var pathPrefix = ""
+
+    /// Creates the defaults.
+    public init() {}
+}
+
 /// thumbor's URLs: `/SIGNATURE/OPTIONS/SOURCE`, for example `/unsafe/300x200/smart/filters:quality(80)/https://example.com/a.jpg`.
 ///
 /// Options stand in thumbor's order; what is none begins the source, as there. The metadata and debug endpoints and filters that this
 /// server does not implement are refused with status 422 and their name.
 package struct ThumborGrammar: URLGrammar {
-    /// The settings of the grammar.
-    package struct Configuration: Sendable, Hashable {
-        /// The keys, each of which can sign (thumbor's `SECURITY_KEY`).
-        package var keys: [[UInt8]] = []
-        /// Indicates whether `unsafe` is accepted instead of a signature; false by default, unlike thumbor's `ALLOW_UNSAFE_URL`.
-        package var allowsUnsafe = false
-        /// The text in front of sources without a scheme; `http://` by default, as in thumbor.
-        package var defaultScheme = "http://"
-        /// The beginnings of sources that are allowed, in which `*` stands for any characters but `/`; without any, all are.
-        package var allowedSources: [String] = []
-        /// The first components of all paths, such as `/images`, without a slash at the end; none by default.
-        package var pathPrefix = ""
-
-        /// Creates the defaults.
-        package init() {}
-    }
+    package typealias Configuration = ThumborSettings
 
     let configuration: Configuration
     private let allowedSources: [URLPattern]
@@ -28,6 +30,8 @@ package struct ThumborGrammar: URLGrammar {
         self.configuration = configuration
         allowedSources = configuration.allowedSources.map(URLPattern.init)
     }
+
+    package var isRestricted: Bool { !configuration.keys.isEmpty && !configuration.allowsUnsafe }
 
     package func request(
         forPath path: String,

@@ -20,6 +20,9 @@ package protocol URLGrammar: Sendable {
         now: Int64
     ) throws(ServerError) -> VariantRequest
 
+    /// True if strangers can request only what the operator has signed or named.
+    var isRestricted: Bool { get }
+
     /// Returns the path of the same request with a format, for a path that names none; nil if the grammar cannot write it.
     ///
     /// - Parameters:
@@ -29,7 +32,9 @@ package protocol URLGrammar: Sendable {
 }
 
 extension URLGrammar {
-    func path(_ path: String, naming format: ImageFormat) -> String? { nil }
+    package var isRestricted: Bool { false }
+
+    package func path(_ path: String, naming format: ImageFormat) -> String? { nil }
 
     /// Returns the request that a path stands for, without other defaults, now.
     ///

@@ -110,9 +110,9 @@ final class MicroHTTPServer: HTTPServing {
 }
 
 /// The reason why a server cannot be started.
-package struct ServerStartError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct ServerStartError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reason, in one line.
-    package let description: String
+    public let description: String
 
     init(_ description: String) { self.description = description }
 }

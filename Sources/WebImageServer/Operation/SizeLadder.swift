@@ -1,11 +1,11 @@
 import WebImage
 
 /// The sizes that a server without signatures makes. Without a limit, anybody could fill its processors and its disk with variants.
-package struct SizeLadder: Sendable, Hashable {
+struct SizeLadder: Sendable, Hashable {
     private let lengths: Set<Int>
 
     /// - Parameter lengths: The allowed widths and heights in pixels.
-    package init(_ lengths: some Sequence<Int>) { self.lengths = Set(lengths) }
+    init(_ lengths: some Sequence<Int>) { self.lengths = Set(lengths) }
 
     /// Checks a request: width and height must be allowed ones, and only the resizing type, a gravity without offsets, and the format may
     /// be chosen besides.

@@ -46,6 +46,7 @@ final class ImageService: HTTPHandling {
     }
 
     private let watermark: ServerWatermark?
+    private let ladder: SizeLadder?
 
     /// The manager of sources on the web. It shares its work, caches and counters with that of local files.
     var manager: WebImageManager { managers.web }
@@ -67,6 +68,7 @@ final class ImageService: HTTPHandling {
     ) {
         self.configuration = configuration
         self.watermark = watermark
+        ladder = configuration.sizes.map { SizeLadder($0) }
         self.managers = managers
         self.clock = clock
         offered = AcceptedFormats(configuration.offeredFormats)
@@ -153,7 +155,7 @@ final class ImageService: HTTPHandling {
             defaults: VariantOptions(),
             now: Int64(clock.wallTime())
         )
-        try configuration.sizes?.check(request.options)
+        try ladder?.check(request.options)
         let target = ParsedTarget(request)
         parsed.set(target, cost: 4096 + 8 * key.string.utf8.count, forKey: key)
         return target
