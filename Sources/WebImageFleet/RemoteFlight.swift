@@ -64,8 +64,11 @@ final class RemoteFlight: Sendable {
 
     func start() { perform(state.withLock { $0.machine.start() }) }
 
-    /// Releases the lease: the entry is stored, or will not be.
+    /// Releases the lease: the entry is stored, or another machine shall make it.
     func finish() { handle(.finished) }
+
+    /// Releases the lease: no machine will store the entry, and none shall wait for it.
+    func decline() { handle(.declined) }
 
     private func handle(_ event: SingleFlight.Event) {
         let now = clock.monotonicNanoseconds()
@@ -96,6 +99,7 @@ final class RemoteFlight: Sendable {
         case .renew:
             store.renew(lease) { self.handle($0.map { .renewed($0) } ?? .failed) }
         case .release: store.release(lease)
+        case .decline: store.decline(lease)
         case .end: break
         }
     }

@@ -16,12 +16,18 @@ protocol RemoteStore: AnyObject, Sendable {
     func write(_ value: Data, as name: String, seconds: Int, completion: @escaping @Sendable (_ isStored: Bool) -> Void)
     /// Removes a value.
     func remove(_ name: String)
-    /// Takes a lease unless another owner has it: true if it was taken; nil if the store failed.
+    /// Takes a lease unless another owner has it: true if it was taken; nil if the store failed, or if an owner has declined.
     func acquire(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void)
     /// Renews a lease of this owner: false if it has ended; nil if the store failed.
     func renew(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void)
     /// Ends a lease of this owner.
     func release(_ lease: RemoteLease)
+    /// Ends a lease of this owner, and lets the others go on without one for a moment. The default implementation only ends it.
+    func decline(_ lease: RemoteLease)
+}
+
+extension RemoteStore {
+    func decline(_ lease: RemoteLease) { release(lease) }
 }
 
 /// The outcome of a read.

@@ -36,8 +36,10 @@ struct SingleFlight: Sendable, Equatable {
         case timer
         /// The lease was renewed, or had been lost.
         case renewed(Bool)
-        /// This machine has stored the entry, or will not.
+        /// This machine has stored the entry, or leaves it to another.
         case finished
+        /// Nothing will be stored, on no machine.
+        case declined
     }
 
     enum Action: Sendable, Hashable {
@@ -57,6 +59,8 @@ struct SingleFlight: Sendable, Equatable {
         case renew
         /// Delete the lease if this machine still has it.
         case release
+        /// Let the others load without a lease: nobody will store the entry.
+        case decline
         /// Nothing more is to be done.
         case end
     }
@@ -132,6 +136,9 @@ struct SingleFlight: Sendable, Equatable {
         case (.holding, .finished), (.renewing, .finished):
             state = .alone
             return .release
+        case (.holding, .declined), (.renewing, .declined):
+            state = .alone
+            return .decline
         default: return .end
         }
     }

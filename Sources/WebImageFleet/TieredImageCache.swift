@@ -9,7 +9,7 @@ public import WebImageCache
 /// ```
 ///
 /// A load that finds nothing on this machine asks the store, and keeps what it finds on the local disk. If the store has nothing either,
-/// one machine gets the image from its server, and the others wait for it for at most two seconds. A store that is gone, slow or full
+/// one machine gets the image from its server, decodes and transforms it, and the others wait for it for at most two seconds. A store that is gone, slow or full
 /// costs a load its timeout at most, a few times; then it is not asked for a second. A load never fails because of it.
 ///
 /// Only images that a server gives to everyone leave the machine: those that were requested without credentials, cookies and hooks of the
@@ -152,7 +152,7 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
                 // Not on the thread of the store, which others wait for.
                 _ = self.queue.submit(priority: query.priority) {
                     // The load that was to follow has been cancelled meanwhile.
-                    if !isWanted() { self.endFlight(key) }
+                    if !isWanted() { self.takeFlight(key)?.finish() }
                     if case .use(let entry) = outcome {
                         completion(self.keep(entry, key, scope))
                     } else {
@@ -189,24 +189,33 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
         let key = request.key
         guard request.cacheType.includesDisk, !key.isEmpty, let scope = request.sharingScope else {
             local.store(request, completion: completion)
-            if request.cacheType.includesDisk { endFlight(key) }
+            if request.cacheType.includesDisk { takeFlight(key)?.decline() }
             return
         }
         state.withLock { $0.pendingCount += 1 }
+        let flight = takeFlight(key)
         local.store(request) {
             completion?()
             // As it was stored: the cache may have encoded the image.
             self.local.queryDisk(forKey: key, priority: .low) { entry in
-                _ = self.queue.submit(priority: .low) { self.upload(entry, key, scope, lifetime: request.lifetime) }
+                _ = self.queue.submit(priority: .low) {
+                    self.upload(entry, key, scope, lifetime: request.lifetime, flight)
+                }
             }
         }
     }
 
-    private func upload(_ entry: CachedImageData?, _ key: String, _ scope: String, lifetime: Double?) {
+    private func upload(
+        _ entry: CachedImageData?,
+        _ key: String,
+        _ scope: String,
+        lifetime: Double?,
+        _ flight: RemoteFlight?
+    ) {
         guard let entry, entry.data.count <= store.mostValueByteCount,
             let value = EntryFile.encode(entry, forKey: key, created: clock.wallTime()), reserve(value.count)
         else {
-            endFlight(key)
+            flight?.decline()
             return endUpload(0)
         }
         let seconds = RemoteLifetime.seconds(usable: lifetime, random: .random(in: 0...1))
@@ -215,7 +224,7 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
         }
         state.withLock { _ = $0.scopes.insert(scope) }
         // After the entry: those who wait for the lease must find it.
-        endFlight(key)
+        flight?.finish()
     }
 
     private func reserve(_ count: Int) -> Bool {
@@ -237,11 +246,14 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
         for completion in idle { completion() }
     }
 
-    /// Releases the lease of a load, if it has one.
-    private func endFlight(_ key: String) { state.withLock { $0.flights.removeValue(forKey: key) }?.finish() }
+    /// Returns the lease of a load, if it has one, for the caller to end.
+    private func takeFlight(_ key: String) -> RemoteFlight? { state.withLock { $0.flights.removeValue(forKey: key) } }
 
-    /// Lets machines that wait for a load of this one go on.
-    public func loadEndedWithoutStore(forKey key: String) { endFlight(key) }
+    /// Lets machines that wait for a load of this one go on, all at once: nothing will be stored.
+    public func loadEndedWithoutStore(forKey key: String) { takeFlight(key)?.decline() }
+
+    /// Lets one of the machines that wait for a load of this one make the entry.
+    public func loadWasCancelled(forKey key: String) { takeFlight(key)?.finish() }
 
     // MARK: Removing
 

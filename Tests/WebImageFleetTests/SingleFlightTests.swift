@@ -49,6 +49,14 @@ import Testing
         #expect(machine.next(after: .renewed(true), at: 5) == .end)
     }
 
+    @Test func `The machine with the lease that stores nothing declines it`() {
+        var machine = machine()
+        _ = (machine.start(), machine.next(after: .miss, at: 1), machine.next(after: .granted, at: 2))
+        #expect(machine.next(after: .declined, at: 3) == .decline)
+        #expect(!machine.holdsLease)
+        #expect(machine.next(after: .finished, at: 4) == .end)
+    }
+
     @Test func `A lease is not held for ever`() {
         var machine = machine()
         _ = (machine.start(), machine.next(after: .miss, at: 1), machine.next(after: .granted, at: 0))
@@ -115,7 +123,7 @@ import Testing
     /// Every sequence of four events, each within and after the patience.
     @Test func `No sequence of events makes it load twice, or wait after it loads`() {
         let events: [SingleFlight.Event] = [
-            .hit, .miss, .granted, .taken, .failed, .timer, .renewed(true), .renewed(false), .finished,
+            .hit, .miss, .granted, .taken, .failed, .timer, .renewed(true), .renewed(false), .finished, .declined,
         ]
         func explore(_ machine: SingleFlight, _ loads: Int, _ depth: Int) {
             guard depth > 0 else { return }
@@ -128,7 +136,7 @@ import Testing
                     case .load, .useEntry: count += 1
                     case .lookUp, .acquire: if loads > 0 { Issue.record("\(event) after its end") }
                     case .wait: if loads > 0, !next.holdsLease { Issue.record("\(event) waits after its end") }
-                    case .release, .renew: if loads == 0 { Issue.record("\(event) has no lease") }
+                    case .release, .renew, .decline: if loads == 0 { Issue.record("\(event) has no lease") }
                     case .end: break
                     }
                     if count > 1 { Issue.record("\(event) delivers twice") }

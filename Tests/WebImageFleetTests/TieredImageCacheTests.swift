@@ -301,6 +301,38 @@ struct FleetCommandTests {
         #expect(fleet.origin.requestCount() == 1)
     }
 
+    @Test func `Of 256 requests of one result in four processes, one fetches and one decodes`() async throws {
+        let body = [UInt8](try Fleet.image())
+        let gate = Gate()
+        let fleet = try Fleet { _ in .delayed(gate, then: .response(body: body)) }
+        let server = try await RedisServer()
+        let url = fleet.origin.url("/a.jpg").absoluteString
+        async let opening: Void = {
+            _ = await fleet.origin.wait { requests, _ in requests > 0 }
+            gate.open()
+        }()
+        let outputs = try await withThrowingTaskGroup(of: String.self) { group in
+            for number in 0..<4 {
+                group.addTask {
+                    let arguments = [
+                        "get", "-o", directory.path("out\(number)/"), "--cache-dir", directory.path("r\(number)"),
+                        "--remote-cache", "redis://127.0.0.1:\(server.port)", "--grayscale", "--explain", "-j", "64",
+                    ]
+                    let sources = [String](repeating: url, count: 64)
+                    let run = try await ProgramRun.run(ProgramRun.product("webimage"), arguments + sources)
+                    #expect(run.status == 0, "\(run.errors)")
+                    return run.output
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        await opening
+        #expect(fleet.origin.requestCount() == 1)
+        // Only a process that decodes the original transforms it.
+        #expect(outputs.filter { $0.contains("Transformed by") }.count == 1)
+        #expect(outputs.filter { $0.contains("on disk") && $0.contains("Decoded to 61×45") }.count == 4)
+    }
+
     @Test func `Without a server the command works, and a wrong address is an error of usage`() async throws {
         let fleet = try Fleet()
         let nobody = try ReservedPort()

@@ -5,6 +5,13 @@ final class RedisStore: RemoteStore {
     /// The time for a write, in nanoseconds: nobody waits for it.
     private static let writePatience: UInt64 = 2_000_000_000
 
+    /// Takes the lease; 2 if its owner has declined.
+    private static let acquisition =
+        "if redis.call('set',KEYS[1],ARGV[1],'NX','PX',ARGV[2]) then return 1 end "
+        + "if redis.call('get',KEYS[1])=='-' then return 2 end return 0"
+    /// Compares the owner and declines, for longer than others wait between two looks.
+    private static let refusal =
+        "if redis.call('get',KEYS[1])==ARGV[1] then redis.call('set',KEYS[1],'-','PX',250) end return 0"
     /// Compares the owner and renews.
     private static let renewal =
         "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) else return 0 end"
@@ -45,11 +52,12 @@ final class RedisStore: RemoteStore {
     }
 
     func acquire(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void) {
-        let command = RedisCommand("SET", lease.name, lease.owner, "NX", "PX", String(lease.milliseconds))
+        let milliseconds = String(lease.milliseconds)
+        let command = RedisCommand("EVAL", Self.acquisition, "1", lease.name, lease.owner, milliseconds)
         client.send(command, key: lease.name, patience: patience) { result in
             switch result {
-            case .success(let reply) where reply.isOK: completion(true)
-            case .success(.null): completion(false)
+            case .success(.number(1)): completion(true)
+            case .success(.number(0)): completion(false)
             default: completion(nil)
             }
         }
@@ -62,8 +70,12 @@ final class RedisStore: RemoteStore {
         }
     }
 
-    func release(_ lease: RemoteLease) {
-        let command = RedisCommand("EVAL", Self.deletion, "1", lease.name, lease.owner)
+    func release(_ lease: RemoteLease) { end(lease, Self.deletion) }
+
+    func decline(_ lease: RemoteLease) { end(lease, Self.refusal) }
+
+    private func end(_ lease: RemoteLease, _ script: String) {
+        let command = RedisCommand("EVAL", script, "1", lease.name, lease.owner)
         client.send(command, key: lease.name, patience: Self.writePatience) { _ in }
     }
 }

@@ -50,7 +50,14 @@ extension LoadPlan {
     }
 
     /// The plan for a load from the caches only.
-    var cached: LoadPlan { with { $0.makeCached() } }
+    var cached: LoadPlan {
+        let awaitsOthers = mayShareResult && decode.original.plan.value.sharingScope != nil
+        return with {
+            $0.awaitsOthers = awaitsOthers
+        } original: {
+            $0.makeCached()
+        }
+    }
 
     /// The plan for making the result again from the original on disk, because the stored result is out of date.
     var renewed: LoadPlan {

@@ -93,6 +93,12 @@ extension LoadPlan {
         group.whenDone(completion)
     }
 
+    /// True if the result may be made for other machines, or by them: the loader may be asked, and its own entry is written.
+    var mayShareResult: Bool {
+        (decode.original.fetch != nil || result.value.awaitsOthers) && !isOriginal && store.includesDisk
+            && result.value.serializer == nil
+    }
+
     /// Adds the bytes to store on disk, and the validators of their source.
     private func addBytes(of image: PipelineImage, to request: inout ImageStoreRequest) {
         // Bytes of the full image must not be encoded from a reduced one.

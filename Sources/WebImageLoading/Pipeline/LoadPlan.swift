@@ -276,6 +276,8 @@ struct LoadPlan: Sendable {
         let serializer: Identified<CacheSerializer, ObjectIdentifier>?
         /// True if the stored image replaces existing entries, even in caches that do not overwrite.
         var replaces: Bool
+        /// True if another machine may be making the result, although this load does not ask the loader: it found the original.
+        var awaitsOthers = false
     }
 
     /// The permission to ask a loader; equal to no other load's.

@@ -64,6 +64,8 @@ package final class Pipeline: Sendable {
     let clock: ClockSource
     /// The counters of all work.
     let totals = WorkTotals()
+    /// The loads that other machines may wait for.
+    let sharedLoads = SharedLoads()
     /// The queue for progress closures.
     private let progressQueue: CallbackQueue
     /// The number of running loads that are observed.

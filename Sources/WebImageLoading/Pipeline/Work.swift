@@ -50,6 +50,7 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         var handle: (any RunningWork)?
         var download: DownloadRecord?
         var skipsGate = false
+        var shared: SharedLoad?
     }
 
     typealias Receiver = Pipeline.Subscriber
@@ -95,12 +96,12 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
     }
 
     func cancel() {
-        let handle = state.withLock { state -> (any RunningWork)? in
+        let (handle, shared) = state.withLock { state -> ((any RunningWork)?, SharedLoad?) in
             state.isCancelled = true
-            defer { state.handle = nil }
-            return state.handle
+            defer { (state.handle, state.shared) = (nil, nil) }
+            return (state.handle, state.shared)
         }
-        handle?.cancel()
+        withExtendedLifetime(shared) { handle?.cancel() }
     }
 
     /// Applies a priority unless one with a later `version` came first.
@@ -144,6 +145,17 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
     /// Holds the running operation of a loader or a cache.
     func hold(_ operation: any WebImageOperation) { hold(HeldOperation(operation: operation)) }
 
+    /// Keeps other machines waiting until the job has ended.
+    func hold(_ shared: SharedLoad?) {
+        guard let shared else { return }
+        let former = state.withLock { state -> SharedLoad? in
+            guard !state.isCancelled else { return nil }
+            defer { state.shared = shared }
+            return state.shared
+        }
+        withExtendedLifetime(former) {}
+    }
+
     /// Keeps the record of a download, for ``download``.
     func hold(_ download: DownloadRecord) { state.withLock { $0.download = download } }
 
@@ -176,11 +188,12 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
 
     func finish(_ result: WorkResult) {
         // Releasing the held operation breaks the reference cycle between a job and its operation.
-        let former = state.withLock { state -> (any RunningWork)? in
-            defer { state.handle = nil }
-            return state.handle
+        let (former, shared) = state.withLock { state -> ((any RunningWork)?, SharedLoad?) in
+            defer { (state.handle, state.shared) = (nil, nil) }
+            return (state.handle, state.shared)
         }
         withExtendedLifetime(former) {}
+        shared?.end()
         pipeline.finish(self, with: result)
     }
 

@@ -7,9 +7,9 @@ public struct ImageCacheQuery: Sendable, Hashable {
     /// The group of loads on all machines that may share the entry; see ``ImageStoreRequest/sharingScope``. Nil if nobody outside of
     /// this process and its disk may be asked.
     public var sharingScope: String?
-    /// A Boolean value that indicates whether the load asks its loader if there is no entry. A cache may then let one machine load and
-    /// the others wait. The load ends with a store of the key, or with ``ImageCaching/loadEndedWithoutStore(forKey:)``, or, if it is
-    /// cancelled or the image cannot be decoded, with neither.
+    /// A Boolean value that indicates whether the load makes the entry if there is none. A cache may then let one machine make it and
+    /// the others wait. The load ends with a store of the key, with ``ImageCaching/loadEndedWithoutStore(forKey:)``, or with
+    /// ``ImageCaching/loadWasCancelled(forKey:)``.
     public var isFollowedByLoad: Bool
 
     /// Creates a query that asks nobody else.

@@ -88,9 +88,13 @@ public protocol ImageCaching: AnyObject, Sendable {
         completion: @escaping @Sendable (CachedValidators?) -> Void
     ) -> any WebImageOperation
 
-    /// Called when a load that asked its loader after an ``ImageCacheQuery`` stores nothing, because it failed or its response must not be
-    /// stored. The default implementation does nothing.
+    /// Called when a load has ended that asked with ``ImageCacheQuery/isFollowedByLoad``. If it has not stored the entry before, it will
+    /// not: the load failed, or its image is not for others. Other machines that wait may go on. The default implementation does nothing.
     func loadEndedWithoutStore(forKey key: String)
+
+    /// Called when such a load was cancelled, or received something that is not an image. If nothing was stored before, another machine may
+    /// load the entry. The default implementation does nothing.
+    func loadWasCancelled(forKey key: String)
 
     /// Removes one entry.
     func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?)
@@ -161,4 +165,7 @@ extension ImageCaching {
 
     /// Does nothing.
     public func loadEndedWithoutStore(forKey key: String) {}
+
+    /// Does nothing.
+    public func loadWasCancelled(forKey key: String) {}
 }

@@ -43,7 +43,8 @@ struct OriginalWork: Work {
         if let given = plan.value.given { return job.finish(.success(.data(given.value.original))) }
         if let revalidation = RevalidationWork(plan: plan) { return revalidate(revalidation, job) }
         if let reason = reasonNotToLook { job.note(.diskMissed(key: cacheKey ?? "", reason)) }
-        guard queriesDisk, let cacheKey else { return startLoad(job) }
+        guard queriesDisk, let cacheKey else { return startLoad(job, nil) }
+        let shared = fetch == nil ? nil : shared(job)
         let read = DiskReadWork(
             cache: cache,
             cacheKey: cacheKey,
@@ -51,11 +52,11 @@ struct OriginalWork: Work {
             isFollowedByLoad: fetch != nil
         )
         job.require(read) { result in
-            guard case .success(.diskEntry(let entry?)) = result else { return startLoad(job) }
+            guard case .success(.diskEntry(let entry?)) = result else { return startLoad(job, shared) }
             if let problem = problem(of: entry) {
                 job.note(.diskMissed(key: cacheKey, .refused))
                 guard fetch != nil else { return job.finish(.failure(problem)) }
-                return startLoad(job)
+                return startLoad(job, shared)
             }
             job.finish(.success(.data(OriginalData(entry: entry, source: .disk))))
         }
@@ -64,7 +65,10 @@ struct OriginalWork: Work {
     /// Gets the bytes on disk if they are current, else newer ones.
     private func revalidate(_ work: RevalidationWork, _ job: WorkJob) {
         let unjudged = OriginalWork(plan: plan.with { $0.revalidation = nil })
+        let shared = fetch == nil ? nil : shared(job)
         job.require(work) { result in
+            // Until the work that follows holds it.
+            defer { withExtendedLifetime(shared) {} }
             switch result {
             case .success(.revalidated(.newer(let given))): job.finish(.success(.data(given.original)))
             case .success(.revalidated(.current(let status))):
@@ -94,8 +98,15 @@ struct OriginalWork: Work {
         return cacheKey == nil ? .noKey : queriesDisk ? nil : .notAsked
     }
 
+    /// The load that other machines may wait for; nil if the entry is not for others.
+    private func shared(_ job: WorkJob) -> SharedLoad? {
+        job.pipeline.sharedLoads.load(of: cacheKey, in: cache, scope: plan.value.sharingScope)
+    }
+
     /// Asks the loader.
-    private func startLoad(_ job: WorkJob) {
+    ///
+    /// - Parameter shared: Released when the bytes are stored, or are not needed any more.
+    private func startLoad(_ job: WorkJob, _ shared: SharedLoad?) {
         guard let fetch else { return job.finish(.failure(.notCached())) }
         guard plan.value.permission?.value() ?? true else {
             return job.finish(.failure(.downloadRefused(fetch.url)))
@@ -103,22 +114,19 @@ struct OriginalWork: Work {
         // From here on, it equals the work of loads that do not query the disk.
         if queriesDisk {
             let same = withoutDisk
-            guard job.pipeline.alias(job, as: same.key) else { return job.require(same) { job.finish($0) } }
+            guard job.pipeline.alias(job, as: same.key) else {
+                return job.require(same) { result in withExtendedLifetime(shared) { job.finish(result) } }
+            }
         }
         job.require(fetch) { result in
             guard case .success(.loaded(let loaded, let reservation)) = result else {
-                noteNoStore()
+                shared?.end()
                 return job.finish(result)
             }
-            let original = data(of: loaded, reservation)
-            if original.store == nil { noteNoStore() }
+            let original = data(of: loaded, reservation, shared)
+            if original.store == nil { shared?.end() }
             job.finish(.success(.data(original)))
         }
-    }
-
-    /// Lets other machines that wait for this one go on.
-    private func noteNoStore() {
-        if let cacheKey, plan.value.sharingScope != nil { cache.loadEndedWithoutStore(forKey: cacheKey) }
     }
 
     /// The same work without querying the disk, as requested by loads from the loader only.
@@ -131,13 +139,17 @@ struct OriginalWork: Work {
     }
 
     /// Returns the bytes from a loader, with the task of storing them.
-    func data(of loaded: LoadedImageData, _ reservation: ByteReservation) -> OriginalData {
+    func data(
+        of loaded: LoadedImageData,
+        _ reservation: ByteReservation,
+        _ shared: SharedLoad? = nil
+    ) -> OriginalData {
         let isStorable = rule.admits(loaded.response) && fetch?.isForOthers(loaded.response) != true
         return OriginalData(
             entry: CachedImageData(data: loaded.data),
             source: .none,
             loaded: loaded,
-            store: isStorable ? makeStore(of: loaded) : makeRemoval(),
+            store: isStorable ? makeStore(of: loaded, shared) : makeRemoval(),
             reservation: reservation,
             isStorable: isStorable
         )
@@ -145,7 +157,7 @@ struct OriginalWork: Work {
 
     // MARK: Storing
 
-    private func makeStore(of loaded: LoadedImageData) -> StoreOnce? {
+    private func makeStore(of loaded: LoadedImageData, _ shared: SharedLoad?) -> StoreOnce? {
         guard let cacheKey, storesDisk || replaces else { return nil }
         guard storesDisk else { return makeRemoval() }
         let url = fetch?.url
@@ -153,6 +165,7 @@ struct OriginalWork: Work {
         // The user's serializer may have put in what is for this user.
         let sharingScope = serializer == nil ? plan.value.sharingScope : nil
         return StoreOnce { [cache, serializer, rule, replaces] contents, group in
+            defer { withExtendedLifetime(shared) {} }
             // Without bytes, the loader's own image is encoded and stored, and the still of a video.
             let bytes = loaded.isVideo || loaded.data.isEmpty && loaded.image != nil ? nil : loaded.data
             let image = loaded.image ?? contents.image

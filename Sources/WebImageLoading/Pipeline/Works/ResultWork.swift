@@ -12,10 +12,14 @@ struct ResultWork: Work {
             return plan.result.value.readsMemoryData ? readData(of: hit, job) : job.finish(.success(.image(hit)))
         }
         guard plan.queriesDerivedDisk, let cacheKey = plan.cacheKey else { return make(job) }
+        let scope = plan.decode.original.plan.value.sharingScope
+        let isShared = scope != nil && plan.mayShareResult
+        if isShared { job.hold(job.pipeline.sharedLoads.load(of: cacheKey, in: plan.cache, scope: scope)) }
         let read = DiskReadWork(
             cache: plan.cache,
             cacheKey: cacheKey,
-            sharingScope: plan.decode.original.plan.value.sharingScope
+            sharingScope: scope,
+            isFollowedByLoad: isShared
         )
         job.require(read) { result in
             if case .success(.diskEntry(let entry?)) = result { decodeDerived(entry, job) } else { make(job) }

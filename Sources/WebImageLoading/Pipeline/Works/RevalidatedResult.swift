@@ -35,7 +35,12 @@ struct RevalidatedResult: Sendable {
     }
 
     private func revalidate(_ plan: LoadPlan) {
-        guard let work = RevalidationWork(plan: plan.decode.original.plan) else { return finish(plan.unjudged) }
+        let original = plan.decode.original
+        guard let work = RevalidationWork(plan: original.plan) else { return finish(plan.unjudged) }
+        if original.fetch != nil {
+            let scope = original.plan.value.sharingScope
+            job.hold(job.pipeline.sharedLoads.load(of: original.cacheKey, in: original.cache, scope: scope))
+        }
         let stale = WorkValue.Receiver(kinds: .staleStatus) { if case .staleStatus(let status) = $0 { serve(status) } }
         job.require(work, values: stale) { result in
             let end: @Sendable () -> Void = { self.end(result, plan) }
