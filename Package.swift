@@ -259,6 +259,7 @@ let package = Package(
         shims("CJPEGShims", linking: "jpeg"),
         shims("CPNGShims", linking: "png16", "isal"),
         shims("CChafaShims", linking: "chafa", "glib-2.0"),
+        shims("CTLSShims", linking: "ssl", "crypto"),
         module("WebImageSupport", c: "CLinux", "CXXHash"),
         module("WebImageModel", on: "WebImageSupport", c: "CLinux", "CPixels"),
         module("WebImageHTTP", on: "WebImageModel", c: "CCurl", "CIDN2", "CLinux"),
@@ -276,7 +277,7 @@ let package = Package(
             c: "CLinux"
         ),
         module("WebImage", on: "WebImageLoading"),
-        module("WebImageFleet", on: "WebImageCache", "WebImageHTTP"),
+        module("WebImageFleet", on: "WebImageCache", "WebImageHTTP", c: "CTLSShims"),
         .target(
             name: "WebImageFormats",
             dependencies: ["WebImageCodecs", "WebImageIsolation"] + formatProducts,

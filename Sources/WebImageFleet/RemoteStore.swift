@@ -56,18 +56,32 @@ public struct RemoteImageStore: Sendable {
     /// Creates a store in Redis (6 or newer) or Valkey, or in a cluster of them. Nothing is sent before the first use.
     ///
     /// The server should have a limit of memory and evict entries (`maxmemory` and `maxmemory-policy allkeys-lru`). An ACL user needs the
-    /// keys `wi1:*` and the commands `GET`, `SET`, `DEL` and `EVAL`, in a cluster also `CLUSTER SLOTS` and `ASKING`. Connections are not
-    /// encrypted: use a private network or a tunnel.
+    /// keys `wi1:*` and the commands `GET`, `SET`, `DEL` and `EVAL`, in a cluster also `CLUSTER SLOTS` and `ASKING`.
+    ///
+    /// With `rediss:`, connections are encrypted, and the server must have a certificate of a known authority for the host in the URL; in a
+    /// cluster, each node for the address that the others name it by. A server whose certificate is refused is not used, like one that is
+    /// gone. The files of certificates are read before the initializer returns, which takes some milliseconds.
     ///
     /// - Parameters:
-    ///   - url: `redis://[[user]:password@]host[:port][/database]`; one node of a cluster is enough. User and password are
+    ///   - url: `redis://[[user]:password@]host[:port][/database]`, or `rediss:`; one node of a cluster is enough. User and password are
     ///     percent-encoded.
     ///   - timeout: the time in seconds after which a read counts as a miss. 20 ms by default.
-    /// - Throws: ``WebImageError/Code/invalidURL`` for another URL. The error does not contain the password.
-    public init(redis url: String, timeout: Double = 0.02) throws(WebImageError) {
-        let configuration: RedisConfiguration
+    ///   - certificates: the authorities and the certificate of this client, for `rediss:`; the system's and none by default.
+    /// - Throws: ``WebImageError/Code/invalidURL`` for another URL, and ``WebImageError/Code/secureConnectionFailed`` if a file of
+    ///   certificates cannot be used. The error does not contain the password.
+    public init(
+        redis url: String,
+        timeout: Double = 0.02,
+        certificates: RemoteStoreCertificates = RemoteStoreCertificates()
+    ) throws(WebImageError) {
+        var configuration: RedisConfiguration
         do throws(RedisConfiguration.Problem) { configuration = try RedisConfiguration(url: url) } catch {
             throw WebImageError(.invalidURL, "the address of the Redis server cannot be used: \(error.description)")
+        }
+        if configuration.usesTLS {
+            do throws(TLSFailure) { configuration.tls.value = try TLSContext(certificates) } catch {
+                throw WebImageError(.secureConnectionFailed, "the certificates cannot be used: \(error.reason)", underlyingError: error)
+            }
         }
         let seconds = timeout > 0 ? min(timeout, 60) : 0.02
         store = RedisStore(RedisClient(configuration), patience: UInt64(seconds * 1e9))

@@ -44,7 +44,7 @@ struct CommonOptions: Sendable {
             OptionSpec(
                 "--remote-cache",
                 value: "URL",
-                "share images: redis://[USER:PASSWORD@]HOST, s3://BUCKET; or $WEBIMAGE_REMOTE_CACHE"
+                "share images: redis[s]://[USER:PASSWORD@]HOST, s3://BUCKET; or $WEBIMAGE_REMOTE_CACHE"
             ),
             OptionSpec("--header", short: "-H", value: "'NAME: VALUE'", "send a header field; may be repeated"),
             OptionSpec(
@@ -58,7 +58,7 @@ struct CommonOptions: Sendable {
             ),
             OptionSpec("--max-concurrent", short: "-j", value: "N", "maximum concurrent downloads; 6 by default"),
             OptionSpec("--quiet", "no progress bars and no lines for successful sources"),
-        ] + SourceOptions.specs
+        ] + RemoteOptions.specs + SourceOptions.specs
 
     /// Options of commands that decode.
     static let memorySpecs: [OptionSpec] = [
@@ -103,12 +103,7 @@ struct CommonOptions: Sendable {
         }
         let variable = Terminal.environment("WEBIMAGE_REMOTE_CACHE").flatMap { $0.isEmpty ? nil : $0 }
         guard usesCache, let text = arguments.value("--remote-cache") ?? variable else { return nil }
-        let isS3 = text.lowercased().hasPrefix("s3:")
-        do throws(WebImageError) {
-            return try isS3 ? RemoteImageStore(s3: text, timeout: 1) : RemoteImageStore(redis: text, timeout: 1)
-        } catch {
-            throw UsageError("--remote-cache: \(error.message)")
-        }
+        return try RemoteOptions.store(text, arguments)
     }
 
     /// The coder for decoding without a manager.

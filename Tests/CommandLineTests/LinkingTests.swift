@@ -6,7 +6,7 @@ import Testing
     /// Libraries that the command loads when it needs them.
     private static let lazy = [
         "libpng", "libisal", "libjpeg", "libwebp.so", "libcurl", "libidn2", "liblcms", "libavif", "libheif", "libjxl",
-        "librsvg", "libtiff", "libchafa", "libraw",
+        "librsvg", "libtiff", "libchafa", "libraw", "libssl", "libcrypto",
     ]
 
     @Test func `The command starts with few libraries: none for widgets, HTTP or a format`() async throws {

@@ -129,7 +129,7 @@ import Testing
     @Test func `A package that not every release has is installed where it exists`() async throws {
         try await completeMachine(
             installed:
-                "libt*|libc*|libi*|libm*|libp*|libg*|libw*|libl*|libxx*|libr*|libjpeg*|libav[cfu]o*|libavutil*|libsw*|poppler*|g++"
+                "libt*|libc*|libi*|libm*|libp*|libg*|libw*|libl*|libxx*|libr*|libjpeg*|libav[cfu]o*|libavutil*|libs*|poppler*|g++"
         )
         try await bin.add("apt-cache", "case \"${!#}\" in libavif-dev) ;; *) exit 100 ;; esac")
         #expect(try await setup("--list", "build").lines == ["libavif-dev"])

@@ -197,10 +197,11 @@ struct RedisClientTests {
         let secret = try RedisConfiguration(url: "redis://:secret@h/1")
         #expect(secret.handshake == [RedisCommand("AUTH", "secret"), RedisCommand("SELECT", "1")])
         #expect(full.handshake.first == RedisCommand("AUTH", "us@er", "p:ss"))
+        #expect(try RedisConfiguration(url: "rediss://h").usesTLS && !short.usesTLS)
     }
 
     @Test(arguments: [
-        "", "cache", "redis:", "redis://", "redis:///1", "rediss://h", "http://h", "redis://h:0", "redis://h:65536",
+        "", "cache", "redis:", "redis://", "redis:///1", "rediss:///1", "http://h", "redis://h:0", "redis://h:65536",
         "redis://h:x",
         "redis://user@h", "redis://h/x", "redis://h/-1", "redis://h/65536", "redis://h?x=1", "redis://h#x",
         "redis://a b",

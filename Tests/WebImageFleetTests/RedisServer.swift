@@ -19,12 +19,17 @@ final class RedisServer: Sendable {
     private let busReservation: ReservedPort
     private let directory = TemporaryDirectory()
     private let options: [String]
+    /// The certificates of a server with TLS; nil for one without.
+    private let certificates: Certificates?
     private let process: Lock<HelperProcess?>
 
     var endpoint: RedisEndpoint { RedisEndpoint(host: "127.0.0.1", port: UInt16(port)) }
     var configuration: RedisConfiguration { RedisConfiguration(endpoint: endpoint) }
 
-    init(_ options: String...) async throws {
+    convenience init(_ options: String...) async throws { try await self.init(certificates: nil, options) }
+
+    init(certificates: Certificates?, _ options: [String]) async throws {
+        self.certificates = certificates
         reservation = try ReservedPort()
         busReservation = try ReservedPort()
         port = reservation.port
@@ -39,10 +44,17 @@ final class RedisServer: Sendable {
         let log = directory.path("log")
         unlink(log)
         var arguments = [
-            "--port", String(port), "--bind", "127.0.0.1", "--dir", directory.path, "--logfile", log, "--save", "",
+            certificates == nil ? "--port" : "--tls-port", String(port), "--bind", "127.0.0.1", "--dir", directory.path,
+            "--logfile", log, "--save", "",
             "--appendonly", "no",
         ]
         if options.contains("--cluster-enabled") { arguments += ["--cluster-port", String(busReservation.port)] }
+        if let certificates {
+            arguments += [
+                "--port", "0", "--tls-cert-file", certificates.path("server.pem"), "--tls-key-file",
+                certificates.path("server.key"), "--tls-ca-cert-file", certificates.path("ca.pem"),
+            ]
+        }
         let process = try HelperProcess(path: path, arguments + options)
         let isReady = await process.wait(forChangesOf: directory.path) {
             FileManager.default.contents(atPath: log)

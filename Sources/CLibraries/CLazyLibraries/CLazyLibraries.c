@@ -52,6 +52,13 @@
 #define LAZY_JPEG "libjpeg.so.8"
 #endif
 #endif
+#if __has_include(<openssl/opensslv.h>)
+#include <openssl/opensslv.h>
+#if OPENSSL_VERSION_MAJOR == 3
+#define LAZY_CRYPTO "libcrypto.so.3"
+#define LAZY_SSL "libssl.so.3"
+#endif
+#endif
 #if defined(WEBIMAGE_HEIF)
 #define LAZY_HEIF "libheif.so.1"
 #endif

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import WebImageCache
 
 /// The address of a server, or of any node of a cluster, and the way in which it is used.
 struct RedisConfiguration: Sendable, Hashable {
@@ -8,6 +9,10 @@ struct RedisConfiguration: Sendable, Hashable {
     }
 
     var endpoint: RedisEndpoint
+    /// True if connections are encrypted. Needs ``tls`` then.
+    var usesTLS = false
+    /// The certificates; nil for connections that are not encrypted.
+    var tls = IgnoredInEquality<TLSContext?>(value: nil)
     /// The ACL user; nil for the default user.
     var user: String?
     var password: String?
@@ -22,14 +27,12 @@ struct RedisConfiguration: Sendable, Hashable {
 
     init(endpoint: RedisEndpoint) { self.endpoint = endpoint }
 
-    /// Parses `redis://[[user]:password@]host[:port][/database]`. User and password are percent-decoded.
+    /// Parses `redis://[[user]:password@]host[:port][/database]`, or `rediss:` for TLS. User and password are percent-decoded.
     init(url text: String) throws(Problem) {
         guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased() else {
             throw Problem(description: "it is not a URL")
         }
-        guard scheme == "redis" else {
-            throw Problem(description: scheme == "rediss" ? "TLS is not supported" : "its scheme is not redis")
-        }
+        guard ["redis", "rediss"].contains(scheme) else { throw Problem(description: "its scheme is not redis") }
         guard url.query == nil, url.fragment == nil else {
             throw Problem(description: "it has a query or a fragment")
         }
@@ -38,6 +41,7 @@ struct RedisConfiguration: Sendable, Hashable {
             throw Problem(description: "it has no valid host and port")
         }
         self.init(endpoint: endpoint)
+        usesTLS = scheme == "rediss"
         password = url.password
         user = url.user.flatMap { $0.isEmpty ? nil : $0 }
         // Some clients take it for a password and others for a user.

@@ -8,10 +8,12 @@ final class RedisNode {
         case none
         /// The host's name is being looked up.
         case resolving
-        case connecting(RedisSocket, since: UInt64)
+        case connecting(RedisChannel, since: UInt64)
+        /// The handshake of TLS.
+        case securing(RedisChannel, since: UInt64)
         /// The number of replies that are missing before commands may be sent.
-        case greeting(RedisSocket, missing: Int)
-        case ready(RedisSocket)
+        case greeting(RedisChannel, missing: Int)
+        case ready(RedisChannel)
     }
 
     /// A command that was sent.
@@ -55,20 +57,20 @@ final class RedisNode {
         health = NodeHealth(rules: configuration.health)
     }
 
-    deinit { socket?.close() }
+    deinit { channel?.close() }
 
-    private var socket: RedisSocket? {
+    private var channel: RedisChannel? {
         switch connection {
         case .none, .resolving: nil
-        case .connecting(let socket, _), .greeting(let socket, _), .ready(let socket): socket
+        case .connecting(let channel, _), .securing(let channel, _), .greeting(let channel, _), .ready(let channel): channel
         }
     }
 
     /// The descriptor to wait for, and whether it must be possible to write.
     var interest: (descriptor: Int32, writes: Bool)? {
-        guard let socket else { return nil }
-        if case .connecting = connection { return (socket.descriptor, true) }
-        return (socket.descriptor, outputStart < output.count)
+        guard let channel else { return nil }
+        if case .connecting = connection { return (channel.descriptor, true) }
+        return (channel.descriptor, outputStart < output.count || channel.hasOutput)
     }
 
     // MARK: Commands
@@ -98,10 +100,17 @@ final class RedisNode {
 
     /// Writes as much as possible.
     func flush(at now: UInt64) {
-        guard let socket, outputStart < output.count else { return }
-        if case .connecting = connection { return }
+        guard let channel else { return }
+        switch connection {
+        case .connecting, .securing: return
+        default: break
+        }
+        guard outputStart < output.count else {
+            if channel.hasOutput, channel.flush() == .ended { fail(at: now) }
+            return
+        }
         while outputStart < output.count {
-            let progress = output.withUnsafeBytes { socket.send(UnsafeRawBufferPointer(rebasing: $0[outputStart...])) }
+            let progress = output.withUnsafeBytes { channel.send(UnsafeRawBufferPointer(rebasing: $0[outputStart...])) }
             switch progress {
             case .done(let count): outputStart += count
             case .blocked: return
@@ -135,26 +144,42 @@ final class RedisNode {
     private func tryNextAddress(at now: UInt64) {
         while !addresses.isEmpty {
             if let socket = RedisSocket(connectingTo: addresses.removeFirst()) {
-                connection = .connecting(socket, since: now)
+                connection = .connecting(RedisChannel(socket), since: now)
                 return
             }
         }
         fail(at: now)
     }
 
-    private func connected(_ socket: RedisSocket, at now: UInt64) {
-        guard socket.isConnected else {
-            socket.close()
+    private func connected(_ channel: RedisChannel, _ buffer: UnsafeMutableRawBufferPointer, at now: UInt64) {
+        guard channel.socket.isConnected else {
+            channel.close()
             return tryNextAddress(at: now)
         }
-        let handshake = configuration.handshake
-        connection = .greeting(socket, missing: handshake.count)
-        for command in handshake { send(command, for: nil, at: now) }
-        if handshake.isEmpty { sendWaiting(socket, at: now) }
+        guard let context = configuration.tls.value else { return greet(channel, at: now) }
+        guard let session = TLSSession(context, host: endpoint.host) else { return fail(at: now) }
+        channel.secure(session)
+        connection = .securing(channel, since: now)
+        secure(channel, buffer, at: now)
     }
 
-    private func sendWaiting(_ socket: RedisSocket, at now: UInt64) {
-        connection = .ready(socket)
+    private func secure(_ channel: RedisChannel, _ buffer: UnsafeMutableRawBufferPointer, at now: UInt64) {
+        switch channel.shakeHands(buffer) {
+        case .done: greet(channel, at: now)
+        case .blocked: break
+        case .ended: fail(at: now)
+        }
+    }
+
+    private func greet(_ channel: RedisChannel, at now: UInt64) {
+        let handshake = configuration.handshake
+        connection = .greeting(channel, missing: handshake.count)
+        for command in handshake { send(command, for: nil, at: now) }
+        if handshake.isEmpty { sendWaiting(channel, at: now) }
+    }
+
+    private func sendWaiting(_ channel: RedisChannel, at now: UInt64) {
+        connection = .ready(channel)
         let requests = waiting
         waiting = []
         for request in requests where request.isWanted { send(request, at: now) }
@@ -165,19 +190,24 @@ final class RedisNode {
 
     /// Handles what the system reports of the descriptor.
     func handle(_ events: Int32, buffer: UnsafeMutableRawBufferPointer, at now: UInt64) {
-        if case .connecting(let socket, _) = connection {
-            if events & Int32(POLLOUT | POLLERR | POLLHUP) != 0 { connected(socket, at: now) }
+        switch connection {
+        case .connecting(let channel, _):
+            if events & Int32(POLLOUT | POLLERR | POLLHUP) != 0 { connected(channel, buffer, at: now) }
             return flush(at: now)
+        case .securing(let channel, _):
+            secure(channel, buffer, at: now)
+            return flush(at: now)
+        default: break
         }
         if events & Int32(POLLIN | POLLERR | POLLHUP) != 0 { read(buffer, at: now) }
         if events & Int32(POLLOUT) != 0 { flush(at: now) }
     }
 
     private func read(_ buffer: UnsafeMutableRawBufferPointer, at now: UInt64) {
-        guard let socket else { return }
+        guard let channel else { return }
         // One busy node must not keep the loop from the others.
         for _ in 0..<16 {
-            switch socket.receive(into: buffer) {
+            switch channel.receive(into: buffer) {
             case .done(let count):
                 reader.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                 guard takeReplies(at: now) else { return }
@@ -221,13 +251,13 @@ final class RedisNode {
     }
 
     private func take(_ reply: RESPValue, to sent: Sent, at now: UInt64) -> Bool {
-        if case .greeting(let socket, let missing) = connection {
+        if case .greeting(let channel, let missing) = connection {
             guard reply.isOK else {
                 fail(at: now)
                 return false
             }
-            connection = .greeting(socket, missing: missing - 1)
-            if missing == 1 { sendWaiting(socket, at: now) }
+            connection = .greeting(channel, missing: missing - 1)
+            if missing == 1 { sendWaiting(channel, at: now) }
             return true
         }
         guard let request = sent.request else { return true }
@@ -257,14 +287,17 @@ final class RedisNode {
         waiting.removeAll { expire($0, at: now, &next) }
         for entry in sent[answeredCount...] { if let request = entry.request { _ = expire(request, at: now, &next) } }
         switch connection {
-        case .connecting(let socket, let since):
+        case .connecting(let channel, let since):
             let end = since &+ configuration.connectTimeout
             if now >= end {
-                socket.close()
+                channel.close()
                 tryNextAddress(at: now)
             } else {
                 next = min(next, end)
             }
+        case .securing(_, let since):
+            let end = since &+ configuration.connectTimeout
+            if now >= end { fail(at: now) } else { next = min(next, end) }
         case .greeting, .ready:
             guard answeredCount < sent.count else { break }
             let end = sent[answeredCount].time &+ configuration.silence
@@ -288,7 +321,8 @@ final class RedisNode {
     /// Ends the connection; the next command makes another.
     private func fail(at now: UInt64) {
         let requests = waiting + sent[answeredCount...].compactMap(\.request)
-        socket?.close()
+        let reason = channel?.failure.map { RedisFailure.untrusted($0) } ?? .connection
+        channel?.close()
         connection = .none
         (addresses, output, outputStart, waiting) = ([], [], 0, [])
         (sent, answeredCount) = ([], 0)
@@ -298,7 +332,7 @@ final class RedisNode {
         {
             note(.failed, of: request, at: now)
         }
-        for request in requests { request.finish(.failure(.connection)) }
+        for request in requests { request.finish(.failure(reason)) }
         surroundings.failed(self)
     }
 
@@ -309,7 +343,7 @@ final class RedisNode {
     /// Fails everything.
     func close() {
         let requests = waiting + sent[answeredCount...].compactMap(\.request)
-        socket?.close()
+        channel?.close()
         connection = .none
         (waiting, sent, answeredCount) = ([], [], 0)
         for request in requests { request.finish(.failure(.unavailable)) }

@@ -6,6 +6,8 @@ enum RedisFailure: Error, Sendable, Hashable {
     case late
     /// The connection could not be made, or broke off. The command may have taken effect.
     case connection
+    /// The connection is not safe: the certificate of the server was refused, or TLS failed.
+    case untrusted(TLSFailure)
     /// The server replied with an error.
     case refused(RedisRefusal)
 }

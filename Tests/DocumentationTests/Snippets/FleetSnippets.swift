@@ -18,4 +18,16 @@ enum FleetSnippets {
         // end
         return manager
     }
+
+    static func certificates() throws -> RemoteImageStore {
+        // snippet: fleet-tls
+        let certificates = RemoteStoreCertificates(
+            authorityFile: "/etc/webimage/ca.pem",
+            certificateFile: "/etc/webimage/client.pem",
+            keyFile: "/etc/webimage/client.key"
+        )
+        let store = try RemoteImageStore(redis: "rediss://cache.internal", certificates: certificates)
+        // end
+        return store
+    }
 }
