@@ -18,6 +18,8 @@ final class RemoteFlight: Sendable {
 
     private let state: Lock<State>
     private let store: any RemoteStore
+    /// The names of the generation in which the load began.
+    let names: RemoteNames
     private let name: String
     private let lease: RemoteLease
     private let clock: ClockSource
@@ -45,6 +47,7 @@ final class RemoteFlight: Sendable {
         ended: @escaping @Sendable (RemoteFlight) -> Void
     ) {
         self.store = store
+        self.names = names
         name = names.entry(forKey: key)
         let number = UInt64.random(in: 0 ... .max)
         let other = UInt64.random(in: 0 ... .max)

@@ -2,11 +2,16 @@ import WebImageCache
 
 /// The names of a remote cache's entries, which programs of several machines and versions share.
 ///
-/// A name is `wi1:{HASH}`: a version, and 128 bits of a hash of namespace and key, in braces so that a cluster puts all names of one
-/// entry on the same node. A namespace separates loads that must not share entries. Different entries may have the same hash: the
-/// full key is in the value and is compared.
+/// A name is `wi1:{HASH}`: a version, and 128 bits of a hash of generation, namespace and key, in braces so that a cluster puts all names
+/// of one entry on the same node. A namespace separates loads that must not share entries, a generation those before and after a removal of
+/// all entries. Different entries may have the same hash: the full key is in the value and is compared.
 struct RemoteNames: Sendable, Hashable {
     let namespace: String
+    /// The generation, see ``RemoteGeneration``.
+    var generation = ""
+
+    /// The name of the generation number.
+    static let generation = "wi1:gen"
 
     /// The name of an entry.
     func entry(forKey key: String) -> String { "wi1:{\(hash(key))}" }
@@ -14,12 +19,9 @@ struct RemoteNames: Sendable, Hashable {
     /// The name of the lease of an entry; see ``SingleFlight``.
     func lease(forKey key: String) -> String { entry(forKey: key) + ":l" }
 
-    /// The name of the generation number of all entries of the namespace.
-    var generation: String { "wi1:gen:\(hash(""))" }
-
-    /// The length separates namespace and key: no other pair has the same text.
+    /// The length separates namespace and key: no other pair has the same text. A generation is hexadecimal.
     private func hash(_ key: String) -> String {
-        Hashing.md5Hex("\(namespace.utf8.count) \(namespace)\n\(key)")
+        Hashing.md5Hex("\(generation)/\(namespace.utf8.count) \(namespace)\n\(key)")
     }
 }
 

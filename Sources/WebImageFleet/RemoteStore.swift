@@ -16,6 +16,11 @@ protocol RemoteStore: AnyObject, Sendable {
     func write(_ value: Data, as name: String, seconds: Int, completion: @escaping @Sendable (_ isStored: Bool) -> Void)
     /// Removes a value.
     func remove(_ name: String)
+    /// Reads the generation of all entries (``RemoteGeneration``), which is set to `new` if there is none; nil if the store failed. The
+    /// default implementation has one generation for ever.
+    func generation(orNew new: String, completion: @escaping @Sendable (String?) -> Void)
+    /// Replaces the generation: false if the store failed.
+    func setGeneration(_ new: String, completion: @escaping @Sendable (Bool) -> Void)
     /// Takes a lease unless another owner has it: true if it was taken; nil if the store failed, or if an owner has declined.
     func acquire(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void)
     /// Renews a lease of this owner: false if it has ended; nil if the store failed.
@@ -28,6 +33,14 @@ protocol RemoteStore: AnyObject, Sendable {
 
 extension RemoteStore {
     func decline(_ lease: RemoteLease) { release(lease) }
+
+    func generation(orNew new: String, completion: @escaping @Sendable (String?) -> Void) { completion("") }
+
+    func setGeneration(_ new: String, completion: @escaping @Sendable (Bool) -> Void) { completion(false) }
+}
+
+extension WebImageError {
+    static var storeUnavailable: WebImageError { WebImageError(.hostUnavailable, "the store of the fleet did not answer") }
 }
 
 /// The outcome of a read.
@@ -85,5 +98,17 @@ public struct RemoteImageStore: Sendable {
         }
         let seconds = timeout > 0 ? min(timeout, 60) : 0.02
         store = RedisStore(RedisClient(configuration), patience: UInt64(seconds * 1e9))
+    }
+
+    /// Makes all entries of the store invisible to all machines. Other machines notice it when they use the store after a second, or after
+    /// ten seconds if the store does not answer them meanwhile. The values stay in the store until it evicts them. Nothing else is removed:
+    /// each machine keeps the entries on its own disk.
+    ///
+    /// - Throws: ``WebImageError/Code/hostUnavailable`` if the store did not confirm it.
+    public func removeAll() async throws(WebImageError) {
+        let isSet = await withCheckedContinuation { continuation in
+            store.setGeneration(RemoteGeneration.random()) { continuation.resume(returning: $0) }
+        }
+        guard isSet else { throw .storeUnavailable }
     }
 }

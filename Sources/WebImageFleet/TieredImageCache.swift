@@ -18,8 +18,8 @@ public import WebImageCache
 /// each other. Values have the format of cache files, and are verified like those: length, checksum and key. Whoever can write to the store
 /// can write valid entries; it must be as trustworthy as the disk.
 ///
-/// Methods that read or remove without a load concern this machine only, except that a removal also removes the entry from the store, if
-/// this object has used it there. In particular, ``clear(_:completion:)`` leaves the store as it is.
+/// Methods that read without a load concern this machine only. A removal also removes the entry from the store, if this object has used it
+/// there, and ``clear(_:completion:)`` all entries.
 public final class TieredImageCache: ImageCaching, LocalCacheOwner {
     private struct State {
         /// The loads that have a lease, by their key.
@@ -35,6 +35,7 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
     public let local: ImageCache
     package var localCache: ImageCache { local }
     private let store: any RemoteStore
+    private let generation: RemoteGeneration
     private let rules: SingleFlight.Rules
     private let clock: ClockSource
     private let delays: DelaySource
@@ -59,6 +60,7 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
     ) {
         self.local = local
         self.store = store
+        generation = RemoteGeneration(store, clock: clock)
         self.rules = rules
         self.clock = clock
         self.delays = delays
@@ -127,10 +129,26 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
         isWanted: @escaping @Sendable () -> Bool,
         completion: @escaping @Sendable (CachedImageData?) -> Void
     ) {
-        let key = query.key
         // This machine is loading it: there is nothing to find, and nobody else to wait for.
-        guard state.withLock({ $0.flights[key] == nil }) else { return completion(nil) }
-        let names = RemoteNames(namespace: scope)
+        guard state.withLock({ $0.flights[query.key] == nil }) else { return completion(nil) }
+        generation.current { [queue] generation in
+            guard let generation else {
+                _ = queue.submit(priority: query.priority) { completion(nil) }
+                return
+            }
+            let names = RemoteNames(namespace: scope, generation: generation)
+            self.ask(query, scope, names, isWanted: isWanted, completion: completion)
+        }
+    }
+
+    private func ask(
+        _ query: ImageCacheQuery,
+        _ scope: String,
+        _ names: RemoteNames,
+        isWanted: @escaping @Sendable () -> Bool,
+        completion: @escaping @Sendable (CachedImageData?) -> Void
+    ) {
+        let key = query.key
         let decode: @Sendable (Data) -> CachedImageData? = { EntryFile.decode($0, forKey: key) }
         guard query.isFollowedByLoad else {
             return store.read(names.entry(forKey: key)) { [queue] result in
@@ -193,13 +211,16 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
             return
         }
         state.withLock { $0.pendingCount += 1 }
-        let flight = takeFlight(key)
+        let (flight, lifetime) = (takeFlight(key), request.lifetime)
         local.store(request) {
             completion?()
             // As it was stored: the cache may have encoded the image.
             self.local.queryDisk(forKey: key, priority: .low) { entry in
-                _ = self.queue.submit(priority: .low) {
-                    self.upload(entry, key, scope, lifetime: request.lifetime, flight)
+                // An entry that was loaded before all were removed must not come back.
+                if let names = flight?.names { return self.upload(entry, key, lifetime, names, flight) }
+                self.generation.current { generation in
+                    guard let generation else { return self.endUpload(0) }
+                    self.upload(entry, key, lifetime, RemoteNames(namespace: scope, generation: generation), nil)
                 }
             }
         }
@@ -208,23 +229,23 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
     private func upload(
         _ entry: CachedImageData?,
         _ key: String,
-        _ scope: String,
-        lifetime: Double?,
+        _ lifetime: Double?,
+        _ names: RemoteNames,
         _ flight: RemoteFlight?
     ) {
-        guard let entry, entry.data.count <= store.mostValueByteCount,
-            let value = EntryFile.encode(entry, forKey: key, created: clock.wallTime()), reserve(value.count)
-        else {
-            flight?.decline()
-            return endUpload(0)
+        _ = queue.submit(priority: .low) { [self] in
+            guard let entry, entry.data.count <= store.mostValueByteCount,
+                let value = EntryFile.encode(entry, forKey: key, created: clock.wallTime()), reserve(value.count)
+            else {
+                flight?.decline()
+                return endUpload(0)
+            }
+            let seconds = RemoteLifetime.seconds(usable: lifetime, random: .random(in: 0...1))
+            store.write(value, as: names.entry(forKey: key), seconds: seconds) { _ in self.endUpload(value.count) }
+            state.withLock { _ = $0.scopes.insert(names.namespace) }
+            // After the entry: those who wait for the lease must find it.
+            flight?.finish()
         }
-        let seconds = RemoteLifetime.seconds(usable: lifetime, random: .random(in: 0...1))
-        store.write(value, as: RemoteNames(namespace: scope).entry(forKey: key), seconds: seconds) { _ in
-            self.endUpload(value.count)
-        }
-        state.withLock { _ = $0.scopes.insert(scope) }
-        // After the entry: those who wait for the lease must find it.
-        flight?.finish()
     }
 
     private func reserve(_ count: Int) -> Bool {
@@ -260,16 +281,47 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
     /// Removes an entry from this machine, and from the store where this object has used it.
     public func removeImage(forKey key: String, from cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
         if cacheType.includesDisk, !key.isEmpty {
-            for scope in state.withLock({ $0.scopes }) {
-                store.remove(RemoteNames(namespace: scope).entry(forKey: key))
+            let scopes = state.withLock { $0.scopes }
+            generation.current { [store] generation in
+                guard let generation else { return }
+                for scope in scopes {
+                    store.remove(RemoteNames(namespace: scope, generation: generation).entry(forKey: key))
+                }
             }
         }
         local.removeImage(forKey: key, from: cacheType, completion: completion)
     }
 
-    /// Removes all entries from this machine. The store keeps its own.
+    /// Removes all entries from this machine, and, with the disk, those of the store; see ``removeAll()``. If the store does not answer, it
+    /// keeps them.
     public func clear(_ cacheType: ImageCacheType, completion: (@Sendable () -> Void)?) {
-        local.clear(cacheType, completion: completion)
+        guard cacheType.includesDisk else { return local.clear(cacheType, completion: completion) }
+        removeAll(from: cacheType) { _ in completion?() }
+    }
+
+    /// Removes all entries from this machine, and makes those of the store invisible to all machines; see ``RemoteImageStore/removeAll()``.
+    ///
+    /// - Throws: ``WebImageError/Code/hostUnavailable`` if the store did not confirm it. The entries of this machine are removed then, too.
+    public func removeAll() async throws(WebImageError) {
+        let isSet = await withCheckedContinuation { continuation in
+            removeAll(from: .all) { continuation.resume(returning: $0) }
+        }
+        guard isSet else { throw .storeUnavailable }
+    }
+
+    /// - Parameter completion: called when both are done, with false if the store did not confirm it.
+    private func removeAll(from cacheType: ImageCacheType, completion: @escaping @Sendable (Bool) -> Void) {
+        let pending = Lock((count: 2, isSet: false))
+        let end: @Sendable (Bool) -> Void = { isSet in
+            let isSet = pending.withLock { pending -> Bool? in
+                pending.count -= 1
+                pending.isSet = pending.isSet || isSet
+                return pending.count == 0 ? pending.isSet : nil
+            }
+            if let isSet { completion(isSet) }
+        }
+        generation.renew(end)
+        local.clear(cacheType) { end(false) }
     }
 
     // MARK: This machine

@@ -7,8 +7,8 @@ enum CacheCommand: Command {
     static let usage = "stats|list|path|remove|trim|clear|verify [options] [SOURCE…]"
     static let summary = """
         Manages the cache: stats (entries and bytes), list, path [SOURCE…] (the directory, or files of sources),
-        remove SOURCE…, trim (removes expired entries, and the oldest above --max-size), clear, verify (checks every
-        entry; --remove deletes damaged ones). Without --namespace, stats and clear include the intermediate tiles of
+        remove SOURCE…, trim (removes expired entries, and the oldest above --max-size), clear (with --remote, that of all
+        machines), verify (checks every entry; --remove deletes damaged ones). Without --namespace, stats and clear include the intermediate tiles of
         'webimage tiles' and of viewers.
         """
     static let specs =
@@ -24,7 +24,12 @@ enum CacheCommand: Command {
                 "for trim: above this size, remove the oldest until half of it is left (500M, 2GiB)"
             ),
             OptionSpec("--remove", "for verify: remove damaged entries"),
-        ] + CommonOptions.cacheSpecs
+            OptionSpec(
+                "--remote",
+                value: "URL",
+                "for clear: the store that machines share, in place of this machine's; 'env' for $WEBIMAGE_REMOTE_CACHE"
+            ),
+        ] + CommonOptions.cacheSpecs + RemoteOptions.specs
 
     static func run(_ arguments: ParsedArguments) async throws -> Int32 {
         let common = try CommonOptions(arguments)
@@ -35,9 +40,12 @@ enum CacheCommand: Command {
         if ["stats", "list", "trim", "clear", "verify"].contains(action), !rest.isEmpty {
             throw UsageError("\(action) takes no sources")
         }
-        for (name, owner) in [("--max-age", "trim"), ("--max-size", "trim"), ("--remove", "verify")]
+        for (name, owner) in [("--max-age", "trim"), ("--max-size", "trim"), ("--remove", "verify"), ("--remote", "clear")]
         where arguments.has(name) && action != owner {
             throw UsageError("\(name) is for \(owner), not for \(action)")
+        }
+        if let url = arguments.value("--remote") {
+            return try await RemoteActions(RemoteOptions.store(RemoteOptions.url(url), arguments), common.json).clear()
         }
         let pyramids = arguments.has("--namespace") ? nil : Self.pyramids(arguments)
         let run: @Sendable () throws -> Int32

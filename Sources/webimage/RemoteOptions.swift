@@ -16,6 +16,15 @@ enum RemoteOptions {
         ),
     ]
 
+    /// Returns the URL that an option or the environment names.
+    static func url(_ text: String) throws -> String {
+        guard text == "env" else { return text }
+        guard let url = Terminal.environment("WEBIMAGE_REMOTE_CACHE"), !url.isEmpty else {
+            throw UsageError("WEBIMAGE_REMOTE_CACHE is not set")
+        }
+        return url
+    }
+
     /// Creates the store at a URL. A command waits longer for it than a server would.
     static func store(_ url: String, _ arguments: ParsedArguments) throws -> RemoteImageStore {
         let certificates = RemoteStoreCertificates(
@@ -26,7 +35,7 @@ enum RemoteOptions {
             guard !url.lowercased().hasPrefix("s3:") else { return try RemoteImageStore(s3: url, timeout: 1) }
             return try RemoteImageStore(redis: url, timeout: 1, certificates: certificates)
         } catch {
-            throw UsageError("--remote-cache: \(error.message)")
+            throw UsageError("the remote cache: \(error.message)")
         }
     }
 }

@@ -62,10 +62,22 @@ extension RedisServer {
         return count
     }
 
+    /// The name of a trusted manager's entry in the present generation.
+    func name(of key: String) async throws -> String { try await trustedNames().entry(forKey: key) }
+
+    /// The names of trusted managers' entries in the present generation.
+    func trustedNames() async throws -> RemoteNames {
+        let store = try store().store
+        let generation = await withCheckedContinuation { continuation in
+            RemoteGeneration(store, clock: .system).current { continuation.resume(returning: $0) }
+        }
+        return RemoteNames(namespace: "trusted", generation: generation ?? "")
+    }
+
     /// The names of entries, without leases.
     func names() async -> [String] {
         let client = RedisClient(configuration)
         guard case .success(let reply) = await client.reply("KEYS", "*") else { return [] }
-        return (reply.members ?? []).compactMap(\.text).filter { !$0.hasSuffix(":l") }
+        return (reply.members ?? []).compactMap(\.text).filter { $0.hasSuffix("}") }
     }
 }

@@ -181,7 +181,7 @@ struct MutatedValueTests {
         let client = RedisClient(server.configuration)
         let local = ImageCache(namespace: "mutated", directory: directory.path)
         let cache = TieredImageCache(local: local, remote: try server.store())
-        let names = RemoteNames(namespace: "trusted")
+        let names = try await server.trustedNames()
         let count = TestEffort.rounds(10_000)
         var random = SeededGenerator(seed: 33)
         let values = try (0..<count).map { number in

@@ -166,7 +166,7 @@ struct TieredImageCacheTests {
         let (server, fleet) = (try await RedisServer(), try Fleet())
         let url = fleet.origin.url("/a.jpg")
         let client = RedisClient(server.configuration)
-        let name = RemoteNames(namespace: "trusted").entry(forKey: url.absoluteString)
+        let name = try await server.name(of: url.absoluteString)
         for (number, value) in [Data("foreign".utf8), Data(), Data(repeating: 0, count: 100_000)].enumerated() {
             _ = await client.reply(RedisCommand("SET", name).with(value))
             let machine = fleet.machine("\(number)", try server.store())
@@ -207,7 +207,7 @@ struct TieredImageCacheTests {
         // Commands of one client take effect in their order.
         _ = try await machine.load(fleet.origin.url("/b.jpg"))
         await machine.cache.flush()
-        let name = RemoteNames(namespace: "trusted").entry(forKey: fleet.origin.url("/b.jpg").absoluteString)
+        let name = try await server.name(of: fleet.origin.url("/b.jpg").absoluteString)
         #expect(await server.names() == [name])
     }
 

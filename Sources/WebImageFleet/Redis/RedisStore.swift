@@ -5,6 +5,9 @@ final class RedisStore: RemoteStore {
     /// The time for a write, in nanoseconds: nobody waits for it.
     private static let writePatience: UInt64 = 2_000_000_000
 
+    /// Returns the generation, which is created if there is none.
+    private static let generation =
+        "local g=redis.call('get',KEYS[1]) if g then return g end redis.call('set',KEYS[1],ARGV[1]) return ARGV[1]"
     /// Takes the lease; 2 if its owner has declined.
     private static let acquisition =
         "if redis.call('set',KEYS[1],ARGV[1],'NX','PX',ARGV[2]) then return 1 end "
@@ -49,6 +52,19 @@ final class RedisStore: RemoteStore {
 
     func remove(_ name: String) {
         client.send(RedisCommand("DEL", name), key: name, patience: Self.writePatience) { _ in }
+    }
+
+    func generation(orNew new: String, completion: @escaping @Sendable (String?) -> Void) {
+        let name = RemoteNames.generation
+        let command = RedisCommand("EVAL", Self.generation, "1", name, new)
+        client.send(command, key: name, patience: patience) { completion((try? $0.get())?.text) }
+    }
+
+    func setGeneration(_ new: String, completion: @escaping @Sendable (Bool) -> Void) {
+        let name = RemoteNames.generation
+        client.send(RedisCommand("SET", name, new), key: name, patience: Self.writePatience) { result in
+            completion((try? result.get())?.isOK ?? false)
+        }
     }
 
     func acquire(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void) {

@@ -1,0 +1,88 @@
+import WebImageCache
+
+/// The generation of the entries of a store. It is part of their names, so a new one makes all older entries invisible at once; the store
+/// evicts them in time.
+///
+/// Machines read it again when they use the store and have not read it for a second. While the store does not answer, the last one is used
+/// for at most ten seconds.
+final class RemoteGeneration: Sendable {
+    /// The time for which a generation is used without reading it again, in nanoseconds.
+    private static let freshness: UInt64 = 1_000_000_000
+    /// The time for which it is used if it cannot be read again, in nanoseconds.
+    private static let longestUse: UInt64 = 10_000_000_000
+
+    typealias Completion = @Sendable (_ generation: String?) -> Void
+
+    private struct State {
+        var known: String?
+        /// The time of the request that was answered last.
+        var readAt: UInt64 = 0
+        var isReading = false
+        /// Counts the changes by this machine: an answer to an older request must not undo one.
+        var changes = 0
+        var waiting: [Completion] = []
+
+        func isKnown(for time: UInt64, at now: UInt64) -> Bool { known != nil && now &- readAt < time }
+    }
+
+    private let store: any RemoteStore
+    private let clock: ClockSource
+    private let state = Lock(State())
+
+    init(_ store: any RemoteStore, clock: ClockSource) {
+        self.store = store
+        self.clock = clock
+    }
+
+    /// Calls `completion` with the generation: at once if it was read a moment ago, otherwise on a thread of the store. Nil if it is not
+    /// known, and the store cannot be used.
+    func current(_ completion: @escaping Completion) {
+        let now = clock.monotonicNanoseconds()
+        let (known, changes) = state.withLock { state -> (String?, Int?) in
+            if state.isKnown(for: Self.freshness, at: now) { return (state.known, nil) }
+            state.waiting.append(completion)
+            guard !state.isReading else { return (nil, nil) }
+            state.isReading = true
+            return (nil, state.changes)
+        }
+        if let known { return completion(known) }
+        guard let changes else { return }
+        store.generation(orNew: Self.random()) { self.took($0, askedAt: now, changes) }
+    }
+
+    private func took(_ found: String?, askedAt time: UInt64, _ changes: Int) {
+        let now = clock.monotonicNanoseconds()
+        let (known, waiting) = state.withLock { state -> (String?, [Completion]) in
+            state.isReading = false
+            if let found, state.changes == changes { (state.known, state.readAt) = (Self.name(found), time) }
+            defer { state.waiting = [] }
+            return (state.isKnown(for: Self.longestUse, at: now) ? state.known : nil, state.waiting)
+        }
+        for completion in waiting { completion(known) }
+    }
+
+    /// Begins a new generation. `completion` gets false if the store did not confirm it.
+    func renew(_ completion: @escaping @Sendable (Bool) -> Void) {
+        let new = Self.random()
+        // From here on, older entries are not found on this machine either.
+        let changes = state.withLock { state -> Int in
+            state.changes += 1
+            state.known = nil
+            return state.changes
+        }
+        store.setGeneration(new) { isSet in
+            let now = self.clock.monotonicNanoseconds()
+            self.state.withLock { state in
+                if isSet, state.changes == changes { (state.known, state.readAt) = (Self.name(new), now) }
+            }
+            completion(isSet)
+        }
+    }
+
+    /// The store may contain anything. A store without generations has an empty one.
+    private static func name(_ generation: String) -> String {
+        generation.isEmpty ? "" : Hashing.md5Hex(generation)
+    }
+
+    static func random() -> String { String(UInt64.random(in: 0 ... .max), radix: 36) }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import ModelTestSupport
+import TestSupport
+import Testing
+import WebImage
+
+@testable import WebImageFleet
+
+/// A store whose generation can be changed and made unreachable.
+private final class FakeStore: RemoteStore {
+    struct State {
+        var generation: String?
+        var isReachable = true
+        var reads = 0
+    }
+
+    let state = Lock(State())
+    let mostValueByteCount = 1 << 20
+    let mostPendingByteCount = 1 << 20
+
+    func generation(orNew new: String, completion: @escaping @Sendable (String?) -> Void) {
+        completion(
+            state.withLock { state in
+                state.reads += 1
+                guard state.isReachable else { return nil }
+                state.generation = state.generation ?? new
+                return state.generation
+            }
+        )
+    }
+
+    func setGeneration(_ new: String, completion: @escaping @Sendable (Bool) -> Void) {
+        completion(
+            state.withLock { state in
+                if state.isReachable { state.generation = new }
+                return state.isReachable
+            }
+        )
+    }
+
+    func read(_ name: String, completion: @escaping @Sendable (RemoteRead) -> Void) { completion(.absent) }
+
+    func write(_ value: Data, as name: String, seconds: Int, completion: @escaping @Sendable (Bool) -> Void) {
+        completion(false)
+    }
+
+    func remove(_ name: String) {}
+    func acquire(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void) { completion(nil) }
+    func renew(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void) { completion(nil) }
+    func release(_ lease: RemoteLease) {}
+}
+
+@Suite struct RemoteGenerationTests {
+    private let store = FakeStore()
+    private let clock = ManualClock()
+
+    private func current(_ generation: RemoteGeneration) -> String? {
+        let found = Lock<String?>(nil)
+        generation.current { value in found.withLock { $0 = value } }
+        return found.withLock { $0 }
+    }
+
+    @Test func `A generation is read again after a second, and created where there is none`() {
+        let machines = (0..<2).map { _ in RemoteGeneration(store, clock: clock.source) }
+        let first = current(machines[0])
+        #expect(first != nil && first == current(machines[1]))
+        for _ in 0..<10 { #expect(current(machines[0]) == first) }
+        #expect(store.state.withLock { $0.reads } == 2)
+        let isSet = Lock(false)
+        machines[1].renew { value in isSet.withLock { $0 = value } }
+        #expect(isSet.withLock { $0 })
+        let second = current(machines[1])
+        #expect(second != first && current(machines[0]) == first, "it has been read a moment ago")
+        clock.advance(1)
+        #expect(current(machines[0]) == second)
+    }
+
+    @Test func `Without the store, the last one is used for ten seconds`() {
+        let generation = RemoteGeneration(store, clock: clock.source)
+        let first = current(generation)
+        store.state.withLock { $0.isReachable = false }
+        clock.advance(9.5)
+        #expect(current(generation) == first)
+        clock.advance(0.5)
+        #expect(current(generation) == nil)
+        store.state.withLock { $0.isReachable = true }
+        #expect(current(generation) == first)
+    }
+
+    @Test func `A removal that the store has not confirmed makes nothing visible until it is asked again`() {
+        let generation = RemoteGeneration(store, clock: clock.source)
+        let first = current(generation)
+        store.state.withLock { $0.isReachable = false }
+        let isSet = Lock(true)
+        generation.renew { value in isSet.withLock { $0 = value } }
+        #expect(!isSet.withLock { $0 } && current(generation) == nil)
+        store.state.withLock { $0.isReachable = true }
+        #expect(current(generation) == first)
+    }
+}
+
+@Suite(
+    .tags(.threadSanitizer),
+    .timeLimit(.minutes(2)),
+    .enabled(if: RedisServer.isInstalled, "redis-server is not installed")
+)
+struct RemovalTests {
+    private let directory = TemporaryDirectory()
+
+    @Test func `After a removal of everything, no machine finds an older entry`() async throws {
+        let (server, fleet) = (try await RedisServer(), try Fleet())
+        let url = fleet.origin.url("/a.jpg")
+        let machines = try (0..<3).map { fleet.machine("\($0)", try server.store()) }
+        _ = try await machines[0].load(url)
+        await machines[0].cache.flush()
+        #expect(await server.names().count == 1)
+        try await machines[0].cache.removeAll()
+        #expect(machines[0].cache.local.diskEntry(forKey: url.absoluteString) == nil)
+        // The removed entry is there, but has the name of another generation.
+        for machine in machines {
+            _ = try await machine.load(url)
+            await machine.cache.flush()
+        }
+        #expect(fleet.origin.requestCount() == 2)
+        #expect(await server.names().count == 2)
+    }
+
+    @Test func `A removal that the store does not confirm is an error, and clears the machine`() async throws {
+        let nobody = try ReservedPort()
+        let store = try RemoteImageStore(redis: "redis://127.0.0.1:\(nobody.port)")
+        let fleet = try Fleet()
+        let (machine, url) = (fleet.machine("1", store), fleet.origin.url("/a.jpg"))
+        _ = try await machine.load(url)
+        await machine.cache.flush()
+        await #expect(throws: WebImageError.self) { try await machine.cache.removeAll() }
+        #expect(machine.cache.local.diskEntry(forKey: url.absoluteString) == nil)
+        await awaitCompletion { machine.cache.clear(.all, completion: $0) }
+        await #expect(throws: WebImageError.self) { try await store.removeAll() }
+    }
+
+    private func webimage(_ arguments: String...) async throws -> ProgramRun {
+        try await ProgramRun.run(ProgramRun.product("webimage"), arguments)
+    }
+
+    @Test func `What one process clears, another does not find`() async throws {
+        let (server, fleet) = (try await RedisServer(), try Fleet())
+        let store = "redis://127.0.0.1:\(server.port)"
+        let url = fleet.origin.url("/a.jpg").absoluteString
+        for (number, count) in [1, 1, 2].enumerated() {
+            if number == 2 {
+                let run = try await webimage("cache", "clear", "--remote", store)
+                #expect(run.status == 0 && run.output.contains("removed"), "\(run.errors)")
+            }
+            let (file, cache) = (directory.path("\(number).png"), directory.path("\(number)"))
+            let run = try await webimage("get", url, "-o", file, "--cache-dir", cache, "--remote-cache", store)
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(fleet.origin.requestCount() == count)
+        }
+        await server.kill()
+        let run = try await webimage("cache", "clear", "--remote", store)
+        #expect(run.status == 1 && run.errors.contains("did not answer"), "\(run.errors)")
+    }
+}
