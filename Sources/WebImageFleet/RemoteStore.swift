@@ -16,6 +16,10 @@ protocol RemoteStore: AnyObject, Sendable {
     func write(_ value: Data, as name: String, seconds: Int, completion: @escaping @Sendable (_ isStored: Bool) -> Void)
     /// Removes a value.
     func remove(_ name: String)
+    /// Reads the end of a value, and its length; nil if there is none, or if the store failed. The default implementation returns nil.
+    func readEnd(_ name: String, count: Int, completion: @escaping @Sendable ((end: Data, byteCount: Int)?) -> Void)
+    /// Changes bytes of a value and the time until it ends, if it still ends with `footer`. The default implementation does nothing.
+    func overwrite(_ pieces: [RemotePiece], of name: String, endingWith footer: Data, seconds: Int)
     /// Reads the generation of all entries (``RemoteGeneration``), which is set to `new` if there is none; nil if the store failed. The
     /// default implementation has one generation for ever.
     func generation(orNew new: String, completion: @escaping @Sendable (String?) -> Void)
@@ -31,7 +35,19 @@ protocol RemoteStore: AnyObject, Sendable {
     func decline(_ lease: RemoteLease)
 }
 
+/// Bytes within a value.
+struct RemotePiece: Sendable, Hashable {
+    var offset: Int
+    var bytes: Data
+}
+
 extension RemoteStore {
+    func readEnd(_ name: String, count: Int, completion: @escaping @Sendable ((end: Data, byteCount: Int)?) -> Void) {
+        completion(nil)
+    }
+
+    func overwrite(_ pieces: [RemotePiece], of name: String, endingWith footer: Data, seconds: Int) {}
+
     func decline(_ lease: RemoteLease) { release(lease) }
 
     func generation(orNew new: String, completion: @escaping @Sendable (String?) -> Void) { completion("") }

@@ -276,6 +276,32 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
     /// Lets one of the machines that wait for a load of this one make the entry.
     public func loadWasCancelled(forKey key: String) { takeFlight(key)?.finish() }
 
+    /// Replaces the validators of the entry on the local disk, and, if other machines may have them, in the store: a small part of the value
+    /// there is overwritten, not the image.
+    public func amend(_ request: ImageStoreRequest) {
+        local.amend(request)
+        guard let scope = request.sharingScope, let validators = request.validators else { return }
+        let (key, lifetime) = (request.key, request.lifetime)
+        generation.current { generation in
+            guard let generation else { return }
+            let name = RemoteNames(namespace: scope, generation: generation).entry(forKey: key)
+            self.amend(name, key, validators, seconds: RemoteLifetime.seconds(usable: lifetime, random: .random(in: 0...1)))
+        }
+    }
+
+    private func amend(_ name: String, _ key: String, _ validators: CacheValidators, seconds: Int) {
+        store.readEnd(name, count: EntryFile.endByteCount) { [store, queue] found in
+            guard let found else { return }
+            _ = queue.submit(priority: .low) {
+                let (end, count) = found
+                let change = EntryFile.amendment(ofFileWithEnd: end, byteCount: count, forKey: key, to: validators)
+                guard let change else { return }
+                let pieces = [RemotePiece(offset: change.offset, bytes: change.bytes)]
+                store.overwrite(pieces, of: name, endingWith: change.footer, seconds: seconds)
+            }
+        }
+    }
+
     // MARK: Removing
 
     /// Removes an entry from this machine, and from the store where this object has used it.

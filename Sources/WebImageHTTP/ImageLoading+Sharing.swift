@@ -28,8 +28,11 @@ extension SourcePolicy {
 extension HTTPResponse {
     /// Indicates whether the response may be given to other users and machines, as by a shared cache, or stricter: it is a complete
     /// image, nothing in the request told users apart, and neither the response nor a redirect to it is private or sets a cookie.
-    package var isForEveryone: Bool {
-        guard statusCode == 200, let exchange, let rights = exchange.rights, rights.digest == nil,
+    package var isForEveryone: Bool { isForEveryone(withStatus: 200) }
+
+    /// The same for a response with another status: 304 confirms an image.
+    package func isForEveryone(withStatus status: Int) -> Bool {
+        guard statusCode == status, let exchange, let rights = exchange.rights, rights.digest == nil,
             exchange.requestHeaders.credentials.isEmpty, url.user == nil, url.password == nil,
             ["http", "https"].contains(url.scheme?.lowercased())
         else { return false }

@@ -27,7 +27,7 @@ enum CacheCommand: Command {
             OptionSpec(
                 "--remote",
                 value: "URL",
-                "for clear: the store that machines share, in place of this machine's; 'env' for $WEBIMAGE_REMOTE_CACHE"
+                "for clear: the store that machines share; 'env' for that of $WEBIMAGE_REMOTE_CACHE"
             ),
         ] + CommonOptions.cacheSpecs + RemoteOptions.specs
 

@@ -1,6 +1,7 @@
 import Foundation
 import LoadingTestSupport
 import TestSupport
+import Testing
 import WebImage
 import WebImageSupport
 
@@ -79,5 +80,17 @@ extension RedisServer {
         let client = RedisClient(configuration)
         guard case .success(let reply) = await client.reply("KEYS", "*") else { return [] }
         return (reply.members ?? []).compactMap(\.text).filter { $0.hasSuffix("}") }
+    }
+}
+
+/// Asks until it is so, at most 20 seconds.
+func waitUntil(_ condition: () async -> Bool) async throws {
+    let end = ContinuousClock.now + .seconds(20)
+    while await !condition() {
+        guard ContinuousClock.now < end else {
+            Issue.record("it did not become true")
+            return
+        }
+        await Task.yield()
     }
 }

@@ -168,18 +168,6 @@ struct RedisClientTests {
         }
         #expect(result == .failure(.unavailable))
     }
-
-    /// Asks until it is so, at most 20 seconds.
-    private func waitUntil(_ condition: () async -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(20)
-        while await !condition() {
-            guard ContinuousClock.now < end else {
-                Issue.record("it did not become true")
-                return
-            }
-            await Task.yield()
-        }
-    }
 }
 
 @Suite struct RedisConfigurationTests {

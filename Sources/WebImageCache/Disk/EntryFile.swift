@@ -12,6 +12,47 @@ package enum EntryFile {
         return tail.map { entry.data + $0 }
     }
 
+    /// A change of a file in place.
+    package struct Amendment: Sendable, Hashable {
+        /// The position of the bytes in the file.
+        package let offset: Int
+        package let bytes: Data
+        /// The last bytes of the file, which it must still have: they are those of the image and its records.
+        package let footer: Data
+    }
+
+    /// Returns the change that replaces the validators in a file; nil if it is not an entry of the key and of the bytes that they belong to, if
+    /// it has them already, or if it has no room for them.
+    ///
+    /// - Parameters:
+    ///   - end: the end of the file, of at least the length that ``endByteCount`` has.
+    ///   - byteCount: the length of the file.
+    package static func amendment(
+        ofFileWithEnd end: Data,
+        byteCount: Int,
+        forKey key: String,
+        to validators: CacheValidators?
+    ) -> Amendment? {
+        end.withBytes { end -> Amendment? in
+            guard let footer = try? EntryFooter.read(from: end, fileSize: byteCount), footer.trailerLength <= end.count,
+                let slots = footer.slots,
+                let found = EntryReader(calls: .system).trailer(in: end, footer, nil), found.trailer.hasKey(key)
+            else { return nil }
+            let trailer = found.amended(by: EntryAmendment(validators: .some(validators)))
+            guard trailer.records != found.trailer.records,
+                let change = slots.amendment(to: trailer.response ?? Data(), after: found.response)
+            else { return nil }
+            return Amendment(
+                offset: footer.slotsRange.lowerBound + change.offset,
+                bytes: Data(change.bytes),
+                footer: Data(end.suffix(EntryTrailer.footerSize))
+            )
+        }
+    }
+
+    /// The bytes at the end of a file that nearly always contain all metadata.
+    package static let endByteCount = 8 << 10
+
     /// Returns the entry in the bytes of a file, after the same checks as on disk: lengths, hashes, key. Nil if one fails.
     package static func decode(_ file: Data, forKey key: String) -> CachedImageData? {
         file.withBytes { bytes -> CachedImageData? in

@@ -5,6 +5,13 @@ final class RedisStore: RemoteStore {
     /// The time for a write, in nanoseconds: nobody waits for it.
     private static let writePatience: UInt64 = 2_000_000_000
 
+    /// Returns the length and the end.
+    private static let end = "return {redis.call('strlen',KEYS[1]),redis.call('getrange',KEYS[1],-ARGV[1],-1)}"
+    /// Compares the end and changes bytes.
+    private static let change =
+        "if redis.call('getrange',KEYS[1],-#ARGV[1],-1)~=ARGV[1] then return 0 end "
+        + "for i=3,#ARGV,2 do redis.call('setrange',KEYS[1],ARGV[i],ARGV[i+1]) end "
+        + "return redis.call('expire',KEYS[1],ARGV[2])"
     /// Returns the generation, which is created if there is none.
     private static let generation =
         "local g=redis.call('get',KEYS[1]) if g then return g end redis.call('set',KEYS[1],ARGV[1]) return ARGV[1]"
@@ -52,6 +59,22 @@ final class RedisStore: RemoteStore {
 
     func remove(_ name: String) {
         client.send(RedisCommand("DEL", name), key: name, patience: Self.writePatience) { _ in }
+    }
+
+    func readEnd(_ name: String, count: Int, completion: @escaping @Sendable ((end: Data, byteCount: Int)?) -> Void) {
+        let command = RedisCommand("EVAL", Self.end, "1", name, String(count))
+        client.send(command, key: name, patience: Self.writePatience) { result in
+            guard case .success(.array(let parts)) = result, parts.count == 2, case .number(let count) = parts[0],
+                let end = parts[1].data, let count = Int(exactly: count), count >= end.count
+            else { return completion(nil) }
+            completion((end, count))
+        }
+    }
+
+    func overwrite(_ pieces: [RemotePiece], of name: String, endingWith footer: Data, seconds: Int) {
+        var command = RedisCommand("EVAL", Self.change, "1", name).with(footer).with(String(seconds))
+        for piece in pieces { command = command.with(String(piece.offset)).with(piece.bytes) }
+        client.send(command, key: name, patience: Self.writePatience) { _ in }
     }
 
     func generation(orNew new: String, completion: @escaping @Sendable (String?) -> Void) {

@@ -62,15 +62,28 @@ struct StorageRule: Sendable {
     func share(_ request: inout ImageStoreRequest, as scope: String, _ response: HTTPResponse?) {
         guard let response, response.isForEveryone else { return }
         request.sharingScope = scope
+        let record = HTTPCacheMachine.record(of: response, request: self.request, now: clock.wallTime())
+        request.lifetime = lifetime(record)
+    }
+
+    /// Permits a cache to give the metadata of an entry to other machines that a response for everyone has confirmed.
+    func shareConfirmed(_ request: inout ImageStoreRequest, as scope: String, _ response: HTTPResponse) {
+        guard let record = request.validators?.record, response.isForEveryone(withStatus: response.statusCode),
+            !record.facts.control.says(.isPrivate), !record.facts.control.says(.noStore)
+        else { return }
+        request.sharingScope = scope
+        request.lifetime = lifetime(record)
+    }
+
+    /// Returns the time in seconds for which a response can be used, also stale; nil if it does not end.
+    private func lifetime(_ record: HTTPCacheRecord) -> Double? {
         switch policy {
-        case .immutable: break
-        case .ttl(let seconds): request.lifetime = seconds
+        case .immutable: return nil
+        case .ttl(let seconds): return seconds
         case .http, .revalidate:
-            let record = HTTPCacheMachine.record(of: response, request: self.request, now: clock.wallTime())
             let freshness = record.freshness(now: clock.wallTime())
             let control = record.facts.control
-            request.lifetime =
-                max((freshness.lifetime ?? 0) - freshness.age, 0)
+            return max((freshness.lifetime ?? 0) - freshness.age, 0)
                 + max(control.staleWhileRevalidate ?? 0, control.staleIfError ?? 0)
         }
     }

@@ -59,6 +59,11 @@ public protocol ImageCaching: AnyObject, Sendable {
     /// validators that it has.
     func amend(validators: CacheValidators?, forKey key: String)
 
+    /// Replaces the validators of the entry on disk, as ``amend(validators:forKey:)`` does, after a server has confirmed the entry. The
+    /// request has the validators, and with ``ImageStoreRequest/sharingScope`` and ``ImageStoreRequest/lifetime`` whether other machines may
+    /// have them; it has no image. The default implementation calls that method.
+    func amend(_ request: ImageStoreRequest)
+
     /// Returns what is known of the entry on disk without reading the disk; nil if nothing is. Called on any thread, including the
     /// main one: must neither block nor take long. The default implementation returns nil.
     func knownValidators(forKey key: String) -> CachedValidators?
@@ -131,6 +136,9 @@ extension ImageCaching {
 
     /// Does nothing.
     public func amend(validators: CacheValidators?, forKey key: String) {}
+
+    /// Replaces the validators of the entry on disk.
+    public func amend(_ request: ImageStoreRequest) { amend(validators: request.validators, forKey: request.key) }
 
     /// Returns nil.
     public func knownValidators(forKey key: String) -> CachedValidators? { nil }

@@ -192,19 +192,29 @@ struct RevalidationWork: Work {
             return nil
         }
         let validators = rule.validators(of: loaded.response, receivedHash: known.validators?.receivedHash)
-        return amended(known, validators)
+        return amended(known, validators, loaded.response)
     }
 
     /// Returns the validators updated by a 304, also in the entry; nil if the 304 is about other bytes.
     private func renewed(_ known: CachedValidators, by answer: NotModified) -> CachedValidators? {
         guard case .response(let response) = answer else { return known }
-        return rule.renewed(known.validators, by: response).map { amended(known, $0) }
+        return rule.renewed(known.validators, by: response).map { amended(known, $0, response) }
     }
 
-    private func amended(_ known: CachedValidators, _ validators: CacheValidators?) -> CachedValidators {
+    private func amended(
+        _ known: CachedValidators,
+        _ validators: CacheValidators?,
+        _ response: HTTPResponse?
+    ) -> CachedValidators {
         if var validators, validators != known.validators {
             validators.subject.value = known.contentHash
-            cache.amend(validators: validators, forKey: cacheKey)
+            var request = ImageStoreRequest(key: cacheKey)
+            request.cacheType = .disk
+            request.validators = validators
+            if let scope = plan.value.sharingScope, original.serializer == nil, let response {
+                rule.shareConfirmed(&request, as: scope, response)
+            }
+            cache.amend(request)
         }
         return CachedValidators(validators: validators, contentHash: known.contentHash)
     }
