@@ -25,6 +25,7 @@ enum EntryCheck {
         try must(entry.data == data.prefix(footer.bodyLength), "the image's bytes differ")
         let content = entry.content
         let trailer = entry.trailer
+        try inMemory(data, footer, key: trailer.key)
         // We do not write two records of a kind; such a file only has to be readable.
         guard Set(trailer.records.map(\.tag)).count == trailer.records.count else { return }
         try must(trailer.extendedData == content.extendedData, "extended data depends on the reader")
@@ -38,6 +39,29 @@ enum EntryCheck {
         try must(other.key == trailer.key && other.created == trailer.created, "an entry's key or time changes")
         try must(Set(other.records) == Set(trailer.records), "records change by being written and read")
         try must(again.content.validators == content.validators, "validators change by being written and read")
+    }
+
+    /// The same bytes as a value of a remote cache.
+    private static func inMemory(_ data: Data, _ footer: EntryFooter, key: String) throws(FuzzFinding) {
+        let parts = EntryFile.layout(of: data)
+        guard let parts, let content = EntryFile.decode(data, forKey: key) else {
+            throw FuzzFinding("an entry is none in memory")
+        }
+        try must(content.data == data.prefix(parts.imageByteCount), "in memory, the image's bytes differ")
+        let slots = parts.imageByteCount..<parts.recordsOffset
+        try must(
+            parts.slots.allSatisfy { slots.contains($0.lowerBound) && $0.upperBound <= slots.upperBound },
+            "a slot is elsewhere"
+        )
+        let validators = CacheValidators(etag: "\"fuzz\"", lastModified: nil)
+        guard
+            let change = EntryFile.amendment(ofFileWithEnd: data, byteCount: data.count, forKey: key, to: validators)
+        else { return }
+        let end = change.offset + change.bytes.count
+        try must(change.offset >= slots.lowerBound && end <= slots.upperBound, "an amendment is elsewhere")
+        var amended = data
+        amended.replaceSubrange(change.offset..<end, with: change.bytes)
+        try must(EntryFile.decode(amended, forKey: key)?.validators?.etag == "\"fuzz\"", "an amendment is not read")
     }
 
     /// Puts the bytes into a file and reads it in both ways.

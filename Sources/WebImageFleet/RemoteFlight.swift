@@ -27,6 +27,7 @@ final class RemoteFlight: Sendable {
     /// Checks and parses a value; nil if it is not an entry of the key.
     private let decode: @Sendable (Data) -> CachedImageData?
     private let isWanted: @Sendable () -> Bool
+    private let counters: RemoteCounters
     private let deliver: @Sendable (RemoteFlight, Outcome) -> Void
     private let ended: @Sendable (RemoteFlight) -> Void
 
@@ -41,6 +42,7 @@ final class RemoteFlight: Sendable {
         rules: SingleFlight.Rules,
         clock: ClockSource,
         delays: DelaySource,
+        counters: RemoteCounters,
         decode: @escaping @Sendable (Data) -> CachedImageData?,
         isWanted: @escaping @Sendable () -> Bool,
         deliver: @escaping @Sendable (RemoteFlight, Outcome) -> Void,
@@ -58,6 +60,7 @@ final class RemoteFlight: Sendable {
         )
         self.clock = clock
         self.delays = delays
+        self.counters = counters
         self.decode = decode
         self.isWanted = isWanted
         self.deliver = deliver
@@ -117,7 +120,9 @@ final class RemoteFlight: Sendable {
                 self.state.withLock { $0.found = entry }
                 self.handle(.hit)
             case .absent: self.handle(.miss)
-            case .failed: self.handle(.failed)
+            case .failed:
+                self.counters.count { $0.failureCount += 1 }
+                self.handle(.failed)
             }
         }
     }

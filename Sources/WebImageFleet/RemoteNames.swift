@@ -12,6 +12,8 @@ struct RemoteNames: Sendable, Hashable {
 
     /// The name of the generation number.
     static let generation = "wi1:gen"
+    /// The name of the sums of what all machines have counted.
+    static let statistics = "wi1:stats"
 
     /// The name of an entry.
     func entry(forKey key: String) -> String { "wi1:{\(hash(key))}" }

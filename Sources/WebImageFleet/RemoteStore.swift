@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 public import WebImageCache
 
 /// A store of values for a remote cache. Names are short and of ASCII.
@@ -18,13 +18,20 @@ protocol RemoteStore: AnyObject, Sendable {
     func remove(_ name: String)
     /// Reads the end of a value, and its length; nil if there is none, or if the store failed. The default implementation returns nil.
     func readEnd(_ name: String, count: Int, completion: @escaping @Sendable ((end: Data, byteCount: Int)?) -> Void)
-    /// Changes bytes of a value and the time until it ends, if it still ends with `footer`. The default implementation does nothing.
-    func overwrite(_ pieces: [RemotePiece], of name: String, endingWith footer: Data, seconds: Int)
+    /// Changes bytes of a value and the time until it ends, if it still has these bytes at an offset. The default implementation does
+    /// nothing.
+    func overwrite(_ pieces: [RemotePiece], of name: String, ifAt offset: Int, _ bytes: Data, seconds: Int)
     /// Reads the generation of all entries (``RemoteGeneration``), which is set to `new` if there is none; nil if the store failed. The
     /// default implementation has one generation for ever.
     func generation(orNew new: String, completion: @escaping @Sendable (String?) -> Void)
     /// Replaces the generation: false if the store failed.
     func setGeneration(_ new: String, completion: @escaping @Sendable (Bool) -> Void)
+    /// Adds numbers to sums that all machines have. The default implementation drops them.
+    func add(_ counts: [(name: String, count: Int)], completion: @escaping @Sendable (Bool) -> Void)
+    /// The circuit breakers; the default implementation has none.
+    var circuits: RemoteCircuits { get }
+    /// Returns the state of the store. The default implementation throws.
+    func report() async throws(WebImageError) -> RemoteStoreReport
     /// Takes a lease unless another owner has it: true if it was taken; nil if the store failed, or if an owner has declined.
     func acquire(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void)
     /// Renews a lease of this owner: false if it has ended; nil if the store failed.
@@ -46,17 +53,29 @@ extension RemoteStore {
         completion(nil)
     }
 
-    func overwrite(_ pieces: [RemotePiece], of name: String, endingWith footer: Data, seconds: Int) {}
+    func overwrite(_ pieces: [RemotePiece], of name: String, ifAt offset: Int, _ bytes: Data, seconds: Int) {}
 
     func decline(_ lease: RemoteLease) { release(lease) }
 
     func generation(orNew new: String, completion: @escaping @Sendable (String?) -> Void) { completion("") }
 
     func setGeneration(_ new: String, completion: @escaping @Sendable (Bool) -> Void) { completion(false) }
+
+    func add(_ counts: [(name: String, count: Int)], completion: @escaping @Sendable (Bool) -> Void) {
+        completion(true)
+    }
+
+    var circuits: RemoteCircuits { RemoteCircuits() }
+
+    func report() async throws(WebImageError) -> RemoteStoreReport {
+        throw WebImageError(.hostUnavailable, "this store does not report its state")
+    }
 }
 
 extension WebImageError {
-    static var storeUnavailable: WebImageError { WebImageError(.hostUnavailable, "the store of the fleet did not answer") }
+    static var storeUnavailable: WebImageError {
+        WebImageError(.hostUnavailable, "the store of the fleet did not answer")
+    }
 }
 
 /// The outcome of a read.
@@ -79,8 +98,23 @@ struct RemoteLease: Sendable, Hashable {
 /// A store that the machines of a fleet share; see ``TieredImageCache``.
 public struct RemoteImageStore: Sendable {
     let store: any RemoteStore
+    private(set) var seal = RemoteSeal()
 
     init(_ store: any RemoteStore) { self.store = store }
+
+    /// Returns the same store for machines that know a secret. Values get a message authentication code (HMAC-SHA256), and those without one,
+    /// or with another secret's, are not used: whoever can write to the store, but does not know the secret, cannot pass an image off.
+    ///
+    /// To replace a secret, first give all machines the old one and the new one, in this order, then the new one before the old one, then
+    /// only the new one. Machines without a secret use all values.
+    ///
+    /// - Parameter secrets: at least 16 random bytes each. The first one is used for new values, all of them for those in the store. Empty
+    ///   ones are ignored; without any, nothing is verified.
+    public func sealed(with secrets: [Data]) -> RemoteImageStore {
+        var copy = self
+        copy.seal = RemoteSeal(secrets)
+        return copy
+    }
 
     /// Creates a store in Redis (6 or newer) or Valkey, or in a cluster of them. Nothing is sent before the first use.
     ///
@@ -109,7 +143,11 @@ public struct RemoteImageStore: Sendable {
         }
         if configuration.usesTLS {
             do throws(TLSFailure) { configuration.tls.value = try TLSContext(certificates) } catch {
-                throw WebImageError(.secureConnectionFailed, "the certificates cannot be used: \(error.reason)", underlyingError: error)
+                throw WebImageError(
+                    .secureConnectionFailed,
+                    "the certificates cannot be used: \(error.reason)",
+                    underlyingError: error
+                )
             }
         }
         let seconds = timeout > 0 ? min(timeout, 60) : 0.02

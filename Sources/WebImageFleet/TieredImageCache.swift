@@ -35,6 +35,8 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
     public let local: ImageCache
     package var localCache: ImageCache { local }
     private let store: any RemoteStore
+    private let seal: RemoteSeal
+    private let counters: RemoteCounters
     private let generation: RemoteGeneration
     private let rules: SingleFlight.Rules
     private let clock: ClockSource
@@ -48,18 +50,21 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
     ///   - local: the cache of this machine.
     ///   - remote: the store that all machines share.
     public convenience init(local: ImageCache, remote: RemoteImageStore) {
-        self.init(local: local, store: remote.store)
+        self.init(local: local, store: remote.store, seal: remote.seal)
     }
 
     init(
         local: ImageCache,
         store: any RemoteStore,
+        seal: RemoteSeal = RemoteSeal(),
         rules: SingleFlight.Rules = SingleFlight.Rules(),
         clock: ClockSource = .system,
         delays: DelaySource = .system
     ) {
         self.local = local
         self.store = store
+        self.seal = seal
+        counters = RemoteCounters(store, delays: delays)
         generation = RemoteGeneration(store, clock: clock)
         self.rules = rules
         self.clock = clock
@@ -78,7 +83,14 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
             }
             if !isBusy { completion() }
         }
+        await awaitCompletion { counters.send(completion: $0) }
     }
+
+    /// What this cache has done with the store since it was created.
+    public var statistics: RemoteStatistics { counters.statistics }
+
+    /// The number of nodes of the store that are not asked now, because they have failed or were late: their circuit breakers are open.
+    public var openCircuitCount: Int { store.circuits.openCount }
 
     // MARK: Reading
 
@@ -149,11 +161,24 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
         completion: @escaping @Sendable (CachedImageData?) -> Void
     ) {
         let key = query.key
-        let decode: @Sendable (Data) -> CachedImageData? = { EntryFile.decode($0, forKey: key) }
+        let name = names.entry(forKey: key)
+        let decode: @Sendable (Data) -> CachedImageData? = { [seal, counters] value in
+            guard case .file(let file) = seal.open(value, as: name) else {
+                counters.count { $0.refusedCount += 1 }
+                return nil
+            }
+            return EntryFile.decode(file, forKey: key)
+        }
         guard query.isFollowedByLoad else {
-            return store.read(names.entry(forKey: key)) { [queue] result in
-                guard case .value(let value) = result else { return completion(nil) }
-                _ = queue.submit { completion(decode(value).map { self.keep($0, key, scope) }) }
+            return store.read(name) { [queue, counters] result in
+                _ = queue.submit {
+                    if case .failed = result { counters.count { $0.failureCount += 1 } }
+                    guard case .value(let value) = result, let entry = decode(value) else {
+                        counters.count { $0.missCount += 1 }
+                        return completion(nil)
+                    }
+                    completion(self.keep(entry, key, scope))
+                }
             }
         }
         let flight = RemoteFlight(
@@ -163,6 +188,7 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
             rules: rules,
             clock: clock,
             delays: delays,
+            counters: counters,
             decode: decode,
             isWanted: isWanted,
             deliver: { flight, outcome in
@@ -174,6 +200,7 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
                     if case .use(let entry) = outcome {
                         completion(self.keep(entry, key, scope))
                     } else {
+                        self.counters.count { $0.missCount += 1 }
                         completion(nil)
                     }
                 }
@@ -189,6 +216,10 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
 
     /// Stores an entry of the store on the local disk.
     private func keep(_ entry: CachedImageData, _ key: String, _ scope: String) -> CachedImageData {
+        counters.count { counts in
+            counts.hitCount += 1
+            counts.readByteCount += entry.data.count
+        }
         state.withLock { _ = $0.scopes.insert(scope) }
         var request = ImageStoreRequest(key: key, data: entry.data)
         request.cacheType = .disk
@@ -235,13 +266,22 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
     ) {
         _ = queue.submit(priority: .low) { [self] in
             guard let entry, entry.data.count <= store.mostValueByteCount,
-                let value = EntryFile.encode(entry, forKey: key, created: clock.wallTime()), reserve(value.count)
+                let file = EntryFile.encode(entry, forKey: key, created: clock.wallTime()),
+                let value = seal.seal(file, as: names.entry(forKey: key)), reserve(value.count)
             else {
                 flight?.decline()
                 return endUpload(0)
             }
             let seconds = RemoteLifetime.seconds(usable: lifetime, random: .random(in: 0...1))
-            store.write(value, as: names.entry(forKey: key), seconds: seconds) { _ in self.endUpload(value.count) }
+            store.write(value, as: names.entry(forKey: key), seconds: seconds) { isStored in
+                if isStored {
+                    self.counters.count { counts in
+                        counts.storeCount += 1
+                        counts.storedByteCount += value.count
+                    }
+                }
+                self.endUpload(value.count)
+            }
             state.withLock { _ = $0.scopes.insert(names.namespace) }
             // After the entry: those who wait for the lease must find it.
             flight?.finish()
@@ -285,19 +325,24 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
         generation.current { generation in
             guard let generation else { return }
             let name = RemoteNames(namespace: scope, generation: generation).entry(forKey: key)
-            self.amend(name, key, validators, seconds: RemoteLifetime.seconds(usable: lifetime, random: .random(in: 0...1)))
+            self.amend(
+                name,
+                key,
+                validators,
+                seconds: RemoteLifetime.seconds(usable: lifetime, random: .random(in: 0...1))
+            )
         }
     }
 
     private func amend(_ name: String, _ key: String, _ validators: CacheValidators, seconds: Int) {
-        store.readEnd(name, count: EntryFile.endByteCount) { [store, queue] found in
+        store.readEnd(name, count: EntryFile.endByteCount) { [store, seal, queue] found in
             guard let found else { return }
             _ = queue.submit(priority: .low) {
-                let (end, count) = found
-                let change = EntryFile.amendment(ofFileWithEnd: end, byteCount: count, forKey: key, to: validators)
-                guard let change else { return }
-                let pieces = [RemotePiece(offset: change.offset, bytes: change.bytes)]
-                store.overwrite(pieces, of: name, endingWith: change.footer, seconds: seconds)
+                let end = seal.end(of: found.end)
+                let count = found.byteCount - (end.isSealed ? RemoteSeal.byteCount : 0)
+                let change = EntryFile.amendment(ofFileWithEnd: end.file, byteCount: count, forKey: key, to: validators)
+                guard let change, let pieces = seal.pieces(of: change, end: found.end, byteCount: count) else { return }
+                store.overwrite(pieces, of: name, ifAt: count - change.footer.count, change.footer, seconds: seconds)
             }
         }
     }

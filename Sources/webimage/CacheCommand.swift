@@ -6,10 +6,11 @@ enum CacheCommand: Command {
     static let name = "cache"
     static let usage = "stats|list|path|remove|trim|clear|verify [options] [SOURCE…]"
     static let summary = """
-        Manages the cache: stats (entries and bytes), list, path [SOURCE…] (the directory, or files of sources),
-        remove SOURCE…, trim (removes expired entries, and the oldest above --max-size), clear (with --remote, that of all
-        machines), verify (checks every entry; --remove deletes damaged ones). Without --namespace, stats and clear include the intermediate tiles of
-        'webimage tiles' and of viewers.
+        Manages the cache: stats (entries and bytes; with --remote, hits and misses of all machines), list, path
+        [SOURCE…] (the directory, or files of sources), remove SOURCE…, trim (removes expired entries, and the oldest
+        above --max-size), clear (with --remote, that of all machines), verify (checks every entry; --remove deletes
+        damaged ones). Without --namespace, stats and clear include the intermediate tiles of 'webimage tiles' and of
+        viewers.
         """
     static let specs =
         [
@@ -27,7 +28,7 @@ enum CacheCommand: Command {
             OptionSpec(
                 "--remote",
                 value: "URL",
-                "for clear: the store that machines share; 'env' for that of $WEBIMAGE_REMOTE_CACHE"
+                "for stats and clear: the store that machines share; 'env': $WEBIMAGE_REMOTE_CACHE"
             ),
         ] + CommonOptions.cacheSpecs + RemoteOptions.specs
 
@@ -40,12 +41,17 @@ enum CacheCommand: Command {
         if ["stats", "list", "trim", "clear", "verify"].contains(action), !rest.isEmpty {
             throw UsageError("\(action) takes no sources")
         }
-        for (name, owner) in [("--max-age", "trim"), ("--max-size", "trim"), ("--remove", "verify"), ("--remote", "clear")]
+        for (name, owner) in [("--max-age", "trim"), ("--max-size", "trim"), ("--remove", "verify")]
         where arguments.has(name) && action != owner {
             throw UsageError("\(name) is for \(owner), not for \(action)")
         }
         if let url = arguments.value("--remote") {
-            return try await RemoteActions(RemoteOptions.store(RemoteOptions.url(url), arguments), common.json).clear()
+            guard ["stats", "clear"].contains(action) else {
+                throw UsageError("--remote is for stats and clear, not for \(action)")
+            }
+            return try await RemoteActions(RemoteOptions.store(RemoteOptions.url(url), arguments), common.json).run(
+                action
+            )
         }
         let pyramids = arguments.has("--namespace") ? nil : Self.pyramids(arguments)
         let run: @Sendable () throws -> Int32

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import WebImage
 import WebImageFleet
 
@@ -14,6 +15,11 @@ enum RemoteOptions {
             value: "FILE",
             "certificate of this client for rediss:, with its private key; none by default"
         ),
+        OptionSpec(
+            "--remote-secret-file",
+            value: "FILE",
+            "file of a secret that verifies shared images; or $WEBIMAGE_REMOTE_SECRET"
+        ),
     ]
 
     /// Returns the URL that an option or the environment names.
@@ -25,15 +31,37 @@ enum RemoteOptions {
         return url
     }
 
+    /// Reads the secrets of a file, or of the environment, where they are separated by line feeds, too.
+    private static func secrets(_ path: String?) throws -> [Data] {
+        let variable = Terminal.environment("WEBIMAGE_REMOTE_SECRET").flatMap { $0.isEmpty ? nil : $0 }
+        var text = Data((variable ?? "").utf8)
+        if let path {
+            guard let content = FileManager.default.contents(atPath: path) else {
+                throw UsageError("--remote-secret-file: \(path) cannot be read")
+            }
+            text = content
+        }
+        let secrets = text.split(separator: UInt8(ascii: "\n")).map { Data($0) }
+        guard path == nil || !secrets.isEmpty, secrets.allSatisfy({ $0.count >= 16 }) else {
+            throw UsageError("a secret of the remote cache has fewer than 16 bytes")
+        }
+        return secrets
+    }
+
     /// Creates the store at a URL. A command waits longer for it than a server would.
     static func store(_ url: String, _ arguments: ParsedArguments) throws -> RemoteImageStore {
         let certificates = RemoteStoreCertificates(
             authorityFile: arguments.value("--remote-ca"),
             certificateFile: arguments.value("--remote-certificate")
         )
+        let secrets = try secrets(arguments.value("--remote-secret-file"))
         do throws(WebImageError) {
-            guard !url.lowercased().hasPrefix("s3:") else { return try RemoteImageStore(s3: url, timeout: 1) }
-            return try RemoteImageStore(redis: url, timeout: 1, certificates: certificates)
+            let isS3 = url.lowercased().hasPrefix("s3:")
+            let store =
+                try isS3
+                ? RemoteImageStore(s3: url, timeout: 1)
+                : RemoteImageStore(redis: url, timeout: 1, certificates: certificates)
+            return store.sealed(with: secrets)
         } catch {
             throw UsageError("the remote cache: \(error.message)")
         }

@@ -56,6 +56,28 @@ import WebImage
         }
     }
 
+    // MARK: The cache of several machines
+
+    @Test func `Two machines share a folder by the guide's cache`() async throws {
+        let body = [UInt8](try Fixtures.data("JPEG/baseline-420.jpg"))
+        let server = try LoopbackServer { _ in .response(body: body) }
+        let directory = TemporaryDirectory()
+        let url = server.url("/a.jpg")
+        let folder = DiskCache(path: directory.path("shared/trusted"))
+        for name in ["first", "second"] {
+            let local = ImageCache(namespace: name, directory: directory.path)
+            let cache = SharedFolderCache(local: local, folder: directory.path("shared"))
+            let manager = WebImageManager(cache: cache, loader: WebImageDownloader())
+            let image = try await manager.image(with: url)
+            #expect(image.pixelWidth == 61 && image.pixelHeight == 45)
+            // The folder is written in the background.
+            while !folder.containsData(forKey: url.absoluteString) { await Task.yield() }
+            await local.flush()
+        }
+        #expect(server.requestCount() == 1)
+        #expect(folder.entry(forKey: url.absoluteString)?.data == Data(body))
+    }
+
     // MARK: The transformer
 
     @Test func `The article's transformer makes all components equal`() async throws {

@@ -86,10 +86,10 @@ struct AmendmentTests {
         }
         #expect(end?.end == Data("6789".utf8) && end?.byteCount == 10)
         let pieces = [RemotePiece(offset: 1, bytes: Data("ab".utf8)), RemotePiece(offset: 4, bytes: Data("c".utf8))]
-        store.overwrite(pieces, of: "wi1:a", endingWith: Data("678".utf8), seconds: 100)
-        store.overwrite(pieces, of: "wi1:b", endingWith: Data("6789".utf8), seconds: 100)
+        store.overwrite(pieces, of: "wi1:a", ifAt: 6, Data("678x".utf8), seconds: 100)
+        store.overwrite(pieces, of: "wi1:b", ifAt: 6, Data("6789".utf8), seconds: 100)
         #expect(await value(of: "wi1:a", store) == Data("0123456789".utf8))
-        store.overwrite(pieces, of: "wi1:a", endingWith: Data("6789".utf8), seconds: 100)
+        store.overwrite(pieces, of: "wi1:a", ifAt: 6, Data("6789".utf8), seconds: 100)
         #expect(await value(of: "wi1:a", store) == Data("0ab3c56789".utf8))
         #expect(await client.reply("EXISTS", "wi1:b") == .success(.number(0)))
     }

@@ -43,7 +43,7 @@ final class Fleet: Sendable {
         let local = ImageCache(namespace: name, directory: directory.path)
         var rules = SingleFlight.Rules()
         (rules.lease, rules.patience) = (20_000_000_000, 60_000_000_000)
-        let cache = TieredImageCache(local: local, store: store.store, rules: rules)
+        let cache = TieredImageCache(local: local, store: store.store, seal: store.seal, rules: rules)
         let downloader = WebImageDownloader()
         let manager = WebImageManager(cache: cache, loader: downloader, pipeline: Pipeline())
         return Machine(cache: cache, manager: manager, downloader: downloader)

@@ -17,6 +17,8 @@ package enum EntryFile {
         /// The position of the bytes in the file.
         package let offset: Int
         package let bytes: Data
+        /// The slot that the bytes are the beginning of, 0 or 1.
+        package let index: Int
         /// The last bytes of the file, which it must still have: they are those of the image and its records.
         package let footer: Data
     }
@@ -45,8 +47,36 @@ package enum EntryFile {
             return Amendment(
                 offset: footer.slotsRange.lowerBound + change.offset,
                 bytes: Data(change.bytes),
+                index: change.offset == 0 ? 0 : 1,
                 footer: Data(end.suffix(EntryTrailer.footerSize))
             )
+        }
+    }
+
+    /// The positions of the parts of a file.
+    package struct Layout: Sendable, Hashable {
+        /// The image is at the beginning.
+        package let imageByteCount: Int
+        /// The used bytes of the two slots for the response; empty for a file without slots.
+        package let slots: [Range<Int>]
+        /// Records and footer are at the end.
+        package let recordsOffset: Int
+    }
+
+    /// Returns the positions of the parts of a file; nil if it has no valid footer.
+    package static func layout(of file: Data) -> Layout? {
+        file.withBytes { bytes -> Layout? in
+            guard let footer = try? EntryFooter.read(from: bytes, fileSize: bytes.count),
+                footer.trailerLength <= bytes.count
+            else { return nil }
+            let range = footer.slotsRange
+            let slots = (footer.slotSize > 0 ? [0, 1] : []).map { index -> Range<Int> in
+                let start = range.lowerBound + index * footer.slotSize
+                let length = Int(bytes.littleEndian(at: start + 16, as: UInt32.self))
+                let room = footer.slotSize - ResponseSlots.headerSize
+                return start..<(start + ResponseSlots.headerSize + (length <= room ? length : room))
+            }
+            return Layout(imageByteCount: footer.bodyLength, slots: slots, recordsOffset: range.upperBound)
         }
     }
 

@@ -9,6 +9,15 @@ final class RedisClient: Sendable {
     private let inbox: RedisInbox
     private let configuration: RedisConfiguration
     private let clock: ClockSource
+    private let gauges = Gauges()
+
+    /// The circuit breakers of the nodes, counted by the loop.
+    struct Gauges: Sendable {
+        let open = Counter()
+        let openings = Counter()
+    }
+
+    var circuits: RemoteCircuits { RemoteCircuits(openCount: gauges.open.value, openingCount: gauges.openings.value) }
 
     init(_ configuration: RedisConfiguration, clock: ClockSource = .system) {
         self.configuration = configuration
@@ -35,9 +44,9 @@ final class RedisClient: Sendable {
             deadline: clock.monotonicNanoseconds() &+ patience,
             completion: completion
         )
-        let start = inbox.add(.request(request)) { [inbox, configuration, clock] in
+        let start = inbox.add(.request(request)) { [inbox, configuration, clock, gauges] in
             DetachedThread.start(name: "wi-redis") {
-                RedisLoop(inbox, configuration, clock).run()
+                RedisLoop(inbox, configuration, clock, gauges).run()
             }
         }
         if !start { request.finish(.failure(.unavailable)) }

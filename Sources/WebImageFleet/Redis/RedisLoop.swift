@@ -10,6 +10,7 @@ final class RedisLoop {
     private let inbox: RedisInbox
     private let configuration: RedisConfiguration
     private let clock: ClockSource
+    private let gauges: RedisClient.Gauges
     private var nodes: [RedisEndpoint: RedisNode] = [:]
     /// Nil for a single server.
     private var slots: ClusterSlots?
@@ -18,10 +19,16 @@ final class RedisLoop {
     private var delayed: [(due: UInt64, request: RedisRequest)] = []
     private var random = SystemRandomNumberGenerator()
 
-    init(_ inbox: RedisInbox, _ configuration: RedisConfiguration, _ clock: ClockSource) {
+    init(
+        _ inbox: RedisInbox,
+        _ configuration: RedisConfiguration,
+        _ clock: ClockSource,
+        _ gauges: RedisClient.Gauges
+    ) {
         self.inbox = inbox
         self.configuration = configuration
         self.clock = clock
+        self.gauges = gauges
     }
 
     /// Runs until the client is closed.
@@ -111,6 +118,10 @@ final class RedisLoop {
             },
             refused: { [unowned self] in refused($0, $1, by: $2) },
             failed: { [unowned self] _ in refresh(at: clock.monotonicNanoseconds()) },
+            circuit: { [gauges] isOpen in
+                gauges.open.add(isOpen ? 1 : -1)
+                if isOpen { gauges.openings.add() }
+            },
             random: { [unowned self] in Double.random(in: 0...1, using: &random) }
         )
         let node = RedisNode(endpoint, configuration, surroundings)

@@ -31,6 +31,8 @@ final class RedisNode {
         var refused: (RedisRequest, RedisRefusal, RedisNode) -> Void
         /// Called after a connection has failed.
         var failed: (RedisNode) -> Void
+        /// Called after the circuit breaker has opened or closed. A failed probe opens nothing: it is open.
+        var circuit: (_ isOpen: Bool) -> Void
         var random: () -> Double
     }
 
@@ -62,7 +64,8 @@ final class RedisNode {
     private var channel: RedisChannel? {
         switch connection {
         case .none, .resolving: nil
-        case .connecting(let channel, _), .securing(let channel, _), .greeting(let channel, _), .ready(let channel): channel
+        case .connecting(let channel, _), .securing(let channel, _), .greeting(let channel, _), .ready(let channel):
+            channel
         }
     }
 
@@ -276,7 +279,9 @@ final class RedisNode {
     /// Counts the outcome of a request, unless it was counted as late.
     private func note(_ outcome: NodeHealth.Outcome, of request: RedisRequest, at now: UInt64) {
         guard request.isWanted else { return }
+        let wasClosed = health.isClosed
         health.note(outcome, of: request.admission, at: now, random: surroundings.random())
+        if health.isClosed != wasClosed { surroundings.circuit(wasClosed) }
     }
 
     // MARK: Time

@@ -3,15 +3,17 @@ import FoundationEssentials
 /// Keeps values in Redis or Valkey.
 final class RedisStore: RemoteStore {
     /// The time for a write, in nanoseconds: nobody waits for it.
-    private static let writePatience: UInt64 = 2_000_000_000
+    static let writePatience: UInt64 = 2_000_000_000
 
     /// Returns the length and the end.
     private static let end = "return {redis.call('strlen',KEYS[1]),redis.call('getrange',KEYS[1],-ARGV[1],-1)}"
-    /// Compares the end and changes bytes.
+    /// Compares bytes and changes others.
     private static let change =
-        "if redis.call('getrange',KEYS[1],-#ARGV[1],-1)~=ARGV[1] then return 0 end "
-        + "for i=3,#ARGV,2 do redis.call('setrange',KEYS[1],ARGV[i],ARGV[i+1]) end "
+        "if redis.call('getrange',KEYS[1],ARGV[3],ARGV[3]+#ARGV[1]-1)~=ARGV[1] then return 0 end "
+        + "for i=4,#ARGV,2 do redis.call('setrange',KEYS[1],ARGV[i],ARGV[i+1]) end "
         + "return redis.call('expire',KEYS[1],ARGV[2])"
+    /// Adds to the sums.
+    private static let sum = "for i=1,#ARGV,2 do redis.call('hincrby',KEYS[1],ARGV[i],ARGV[i+1]) end return 1"
     /// Returns the generation, which is created if there is none.
     private static let generation =
         "local g=redis.call('get',KEYS[1]) if g then return g end redis.call('set',KEYS[1],ARGV[1]) return ARGV[1]"
@@ -29,7 +31,7 @@ final class RedisStore: RemoteStore {
     private static let deletion =
         "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end"
 
-    private let client: RedisClient
+    let client: RedisClient
     private let patience: UInt64
     /// Larger values would delay the commands of others.
     let mostValueByteCount = 1 << 20
@@ -71,8 +73,8 @@ final class RedisStore: RemoteStore {
         }
     }
 
-    func overwrite(_ pieces: [RemotePiece], of name: String, endingWith footer: Data, seconds: Int) {
-        var command = RedisCommand("EVAL", Self.change, "1", name).with(footer).with(String(seconds))
+    func overwrite(_ pieces: [RemotePiece], of name: String, ifAt offset: Int, _ bytes: Data, seconds: Int) {
+        var command = RedisCommand("EVAL", Self.change, "1", name).with(bytes).with(String(seconds), String(offset))
         for piece in pieces { command = command.with(String(piece.offset)).with(piece.bytes) }
         client.send(command, key: name, patience: Self.writePatience) { _ in }
     }
@@ -89,6 +91,15 @@ final class RedisStore: RemoteStore {
             completion((try? result.get())?.isOK ?? false)
         }
     }
+
+    func add(_ counts: [(name: String, count: Int)], completion: @escaping @Sendable (Bool) -> Void) {
+        let name = RemoteNames.statistics
+        var command = RedisCommand("EVAL", Self.sum, "1", name)
+        for (name, count) in counts { command = command.with(name, String(count)) }
+        client.send(command, key: name, patience: patience) { completion((try? $0.get()) == .number(1)) }
+    }
+
+    var circuits: RemoteCircuits { client.circuits }
 
     func acquire(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void) {
         let milliseconds = String(lease.milliseconds)

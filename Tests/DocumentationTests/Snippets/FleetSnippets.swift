@@ -30,4 +30,11 @@ enum FleetSnippets {
         // end
         return store
     }
+
+    static func secret(_ secret: Data) throws -> RemoteImageStore {
+        // snippet: fleet-secret
+        let store = try RemoteImageStore(redis: "rediss://cache.internal").sealed(with: [secret])
+        // end
+        return store
+    }
 }
