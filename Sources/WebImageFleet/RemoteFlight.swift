@@ -13,6 +13,8 @@ final class RemoteFlight: Sendable {
     private struct State {
         var machine: SingleFlight
         var found: CachedImageData?
+        /// True if something that is not an entry has its name.
+        var isForeign = false
         var cancelTimer: (@Sendable () -> Void)?
     }
 
@@ -95,6 +97,8 @@ final class RemoteFlight: Sendable {
         case .lookUp: lookUp()
         case .acquire:
             guard isWanted() else { return }
+            var lease = lease
+            if !state.withLock({ $0.isForeign }) { lease.absentEntry = name }
             store.acquire(lease) { self.handle($0.map { $0 ? .granted : .taken } ?? .failed) }
         case .wait(let time): setTimer(time)
         case .useEntry:
@@ -116,8 +120,9 @@ final class RemoteFlight: Sendable {
             switch result {
             case .value(let value):
                 // Damaged, foreign, or of another key with the same hash: it is replaced by the next store.
-                guard let entry = self.decode(value) else { return self.handle(.miss) }
-                self.state.withLock { $0.found = entry }
+                let entry = self.decode(value)
+                self.state.withLock { ($0.found, $0.isForeign) = (entry, entry == nil) }
+                guard entry != nil else { return self.handle(.miss) }
                 self.handle(.hit)
             case .absent: self.handle(.miss)
             case .failed:

@@ -32,7 +32,8 @@ protocol RemoteStore: AnyObject, Sendable {
     var circuits: RemoteCircuits { get }
     /// Returns the state of the store. The default implementation throws.
     func report() async throws(WebImageError) -> RemoteStoreReport
-    /// Takes a lease unless another owner has it: true if it was taken; nil if the store failed, or if an owner has declined.
+    /// Takes a lease, unless another owner has it or the entry exists: true if it was taken; nil if the store failed, or if an owner has
+    /// declined.
     func acquire(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void)
     /// Renews a lease of this owner: false if it has ended; nil if the store failed.
     func renew(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void)
@@ -93,6 +94,8 @@ struct RemoteLease: Sendable, Hashable {
     let owner: String
     /// The time after which it ends, in milliseconds.
     let milliseconds: Int
+    /// The name of the entry that was not found before; nil if something that is not an entry has the name.
+    var absentEntry: String?
 }
 
 /// A store that the machines of a fleet share; see ``TieredImageCache``.

@@ -206,7 +206,9 @@ struct Session: Sendable {
         DecodedMemoryBudget.shared.byteLimit = common.memoryBudget
         let cache = common.usesCache ? common.makeCache() : nil
         self.cache = cache
-        let tiers = common.remoteStore.flatMap { store in cache.map { TieredImageCache(local: $0, remote: store) } }
+        let tiers = common.remoteStore.flatMap { store in
+            cache.map { TieredImageCache(local: $0, remote: store, patience: 10) }
+        }
         self.tiers = tiers
         let used: (any ImageCaching)? = tiers ?? cache
         manager = common.makeManager(used ?? NullCache.shared)

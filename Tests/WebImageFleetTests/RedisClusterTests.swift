@@ -97,6 +97,10 @@ struct RedisClusterTests {
         for number in [2, 1] { _ = await cluster.clients[number].reply("CLUSTER", "SETSLOT", slot, "NODE", third) }
         #expect(await client.reply("GET", key, key: key) == .success(.bytes(Data(key.utf8))), "it has moved")
 
+        // What the replica does not have when the master dies is lost. WAIT waits for the writes of the same connection and those before.
+        let last = try #require(keys.last { ClusterSlots.slot(of: $0.utf8) <= 5460 })
+        #expect(await cluster.clients[0].reply("SET", last, last, key: last) == .success(.status("OK")))
+        #expect(await cluster.clients[0].reply("WAIT", "1", "30000", patience: 40) == .success(.number(1)))
         await cluster.servers[0].kill()
         for key in keys where ClusterSlots.slot(of: key.utf8) > 5460 {
             #expect(

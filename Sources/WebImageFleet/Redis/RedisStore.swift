@@ -17,9 +17,10 @@ final class RedisStore: RemoteStore {
     /// Returns the generation, which is created if there is none.
     private static let generation =
         "local g=redis.call('get',KEYS[1]) if g then return g end redis.call('set',KEYS[1],ARGV[1]) return ARGV[1]"
-    /// Takes the lease; 2 if its owner has declined.
+    /// Takes the lease; 2 if its owner has declined. The entry may have been stored since it was looked up.
     private static let acquisition =
-        "if redis.call('set',KEYS[1],ARGV[1],'NX','PX',ARGV[2]) then return 1 end "
+        "if KEYS[2] and redis.call('strlen',KEYS[2])>0 then return 0 end "
+        + "if redis.call('set',KEYS[1],ARGV[1],'NX','PX',ARGV[2]) then return 1 end "
         + "if redis.call('get',KEYS[1])=='-' then return 2 end return 0"
     /// Compares the owner and declines, for longer than others wait between two looks.
     private static let refusal =
@@ -103,7 +104,9 @@ final class RedisStore: RemoteStore {
 
     func acquire(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void) {
         let milliseconds = String(lease.milliseconds)
-        let command = RedisCommand("EVAL", Self.acquisition, "1", lease.name, lease.owner, milliseconds)
+        let keys = [lease.name] + [lease.absentEntry].compactMap(\.self)
+        var command = RedisCommand("EVAL", Self.acquisition, String(keys.count))
+        for word in keys + [lease.owner, milliseconds] { command = command.with(word) }
         client.send(command, key: lease.name, patience: patience) { result in
             switch result {
             case .success(.number(1)): completion(true)
