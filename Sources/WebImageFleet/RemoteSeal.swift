@@ -1,4 +1,3 @@
-import CTLSShims
 import FoundationEssentials
 import WebImageCache
 
@@ -10,7 +9,7 @@ import WebImageCache
 /// replace one of them with its code, without the image.
 struct RemoteSeal: Sendable, Hashable {
     private static let mark = Data("\u{1a}WISEAL1".utf8)
-    private static let codeByteCount = 32
+    private static let codeByteCount = SHA256.byteCount
     static let byteCount = 3 * codeByteCount + mark.count
 
     /// The result of opening a value.
@@ -106,20 +105,6 @@ struct RemoteSeal: Sendable, Hashable {
     }
 
     private static func code(of bytes: Data, _ secret: Data) -> Data? {
-        var code = Data(count: codeByteCount)
-        let isMade = code.withUnsafeMutableBytes { code in
-            secret.withUnsafeBytes { secret in
-                bytes.withUnsafeBytes { bytes in
-                    webimage_hmac_sha256(
-                        secret.baseAddress,
-                        secret.count,
-                        bytes.baseAddress,
-                        bytes.count,
-                        code.baseAddress
-                    )
-                }
-            }
-        }
-        return isMade ? code : nil
+        SHA256.code(of: bytes, key: secret).map { Data($0) }
     }
 }

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <openssl/err.h>
 #include <openssl/hmac.h>
+#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
@@ -145,3 +146,5 @@ bool webimage_hmac_sha256(const void *key, size_t key_count, const void *bytes, 
     unsigned int length = 0;
     return key_count <= INT_MAX && HMAC(EVP_sha256(), key, (int)key_count, bytes, count, code, &length) && length == 32;
 }
+
+bool webimage_sha256(const void *bytes, size_t count, void *hash) { return SHA256(bytes, count, hash) != NULL; }

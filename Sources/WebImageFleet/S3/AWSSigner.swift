@@ -37,21 +37,22 @@ struct AWSSigner: Sendable {
     let region: String
     var service = "s3"
 
-    static let emptyHash = SHA256.hexadecimal(SHA256.hash([UInt8]()))
+    /// The SHA-256 of no bytes.
+    static let emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-    /// Returns the value of the field `Authorization`.
-    func authorization(for request: Request, at time: Time, _ credentials: AWSCredentials) -> String {
+    /// Returns the value of the field `Authorization`; nil if the system's cryptographic policy does not allow the signature.
+    func authorization(for request: Request, at time: Time, _ credentials: AWSCredentials) -> String? {
         let scope = "\(time.date)/\(region)/\(service)/aws4_request"
         let names = request.fields.keys.sorted()
-        let hash = SHA256.hexadecimal(SHA256.hash(Array(canonical(request, names).utf8)))
-        let text = "AWS4-HMAC-SHA256\n\(time.text)\n\(scope)\n\(hash)"
-        var key = Array("AWS4\(credentials.secret)".utf8)
-        for part in [String(time.date), region, service, "aws4_request"] {
-            key = SHA256.code(of: Array(part.utf8), key: key)
+        guard let hash = SHA256.hash(Array(canonical(request, names).utf8)) else { return nil }
+        let text = "AWS4-HMAC-SHA256\n\(time.text)\n\(scope)\n\(SHA256.hexadecimal(hash))"
+        var code = Array("AWS4\(credentials.secret)".utf8)
+        for part in [String(time.date), region, service, "aws4_request", text] {
+            guard let next = SHA256.code(of: Array(part.utf8), key: code) else { return nil }
+            code = next
         }
-        let signature = SHA256.hexadecimal(SHA256.code(of: Array(text.utf8), key: key))
         return "AWS4-HMAC-SHA256 Credential=\(credentials.keyID)/\(scope), "
-            + "SignedHeaders=\(names.joined(separator: ";")), Signature=\(signature)"
+            + "SignedHeaders=\(names.joined(separator: ";")), Signature=\(SHA256.hexadecimal(code))"
     }
 
     private func canonical(_ request: Request, _ names: [String]) -> String {

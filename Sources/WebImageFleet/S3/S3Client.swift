@@ -101,7 +101,11 @@ final class S3Client: Sendable {
     ) -> (any HTTPTransfer)? {
         guard let object = configuration.object(operation.name) else { return nil }
         let time = AWSSigner.Time(secondsSince1970: clock.wallTime())
-        let hash = operation.body.map { SHA256.hexadecimal(SHA256.hash($0)) } ?? AWSSigner.emptyHash
+        var hash = AWSSigner.emptyHash
+        if let body = operation.body {
+            guard let bytes = SHA256.hash(body) else { return nil }
+            hash = SHA256.hexadecimal(bytes)
+        }
         var fields = operation.fields
         (fields["x-amz-content-sha256"], fields["x-amz-date"]) = (hash, time.text)
         fields["x-amz-security-token"] = credentials.token
@@ -112,6 +116,7 @@ final class S3Client: Sendable {
             at: time,
             credentials
         )
+        guard let value else { return nil }
         var request = HTTPTransferRequest(url: object.url)
         for (name, value) in fields { request.headers.add(name: name, value: value) }
         request.headers.add(name: "Authorization", value: value)

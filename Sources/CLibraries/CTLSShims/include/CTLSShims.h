@@ -36,3 +36,5 @@ bool webimage_tls_failure(webimage_tls *tls, char *message, size_t size);
 
 /// Writes the 32 bytes of HMAC-SHA256; false if the system's policy does not allow it.
 bool webimage_hmac_sha256(const void *key, size_t key_count, const void *bytes, size_t count, void *code);
+/// Writes the 32 bytes of SHA-256; false if the system's policy does not allow it.
+bool webimage_sha256(const void *bytes, size_t count, void *hash);
