@@ -75,7 +75,7 @@ extension RemoteStore {
 
 extension WebImageError {
     static var storeUnavailable: WebImageError {
-        WebImageError(.hostUnavailable, "the store of the fleet did not answer")
+        WebImageError(.hostUnavailable, "the store did not answer, or cannot remove everything")
     }
 }
 
