@@ -33,10 +33,12 @@ extension ManagedLoad {
         let isStill = plan.decode.options.decodeFirstFrameOnly
         let key = plan.cacheKey.map { CacheKeys.transformed($0, by: encoding.key + (isStill ? "Still" : "")) }
         let usesDisk = load.options.isDisjoint(with: [.fromLoaderOnly])
+        // The same for all, whatever is in memory now: equal loads share one encode.
+        let result = plan.result.with { $0.scalesVariants = manager.sizeReuse(for: load) != .none }
         let work = EncodedWork(
             plan: Boxed(
                 LoadPlan.Encoded(
-                    result: plan.result,
+                    result: result,
                     encoding: Boxed(encoding),
                     cacheKey: usesDisk ? key : nil
                 )

@@ -10,7 +10,7 @@ extension LoadPlan {
     }
 }
 
-/// Gets an image as encoded bytes: from disk if they are still fresh, otherwise from the image, and stores them.
+/// Gets an image as encoded bytes: from disk if they are fresh, or if the original is confirmed; otherwise from the image, and stores them.
 ///
 /// The bytes are stored with the record of the original's response, so that an entry is fresh exactly as long as the original.
 struct EncodedWork: Work {
@@ -25,12 +25,12 @@ struct EncodedWork: Work {
     private var coder: any ImageCoder { load.decode.coder }
 
     func start(_ job: WorkJob) {
-        guard let key = plan.value.cacheKey else { return make(job, former: nil) }
-        job.require(DiskReadWork(cache: cache, cacheKey: key)) { result in
-            guard case .success(.diskEntry(let entry?)) = result, !entry.data.isEmpty else {
-                return make(job, former: nil)
-            }
-            if isFresh(entry) { finish(entry, entry.validators?.record, job) } else { make(job, former: entry) }
+        guard let key = plan.value.cacheKey else { return make(load, job) }
+        let scope = load.decode.original.plan.value.sharingScope
+        job.require(DiskReadWork(cache: cache, cacheKey: key, sharingScope: scope)) { result in
+            guard case .success(.diskEntry(let entry?)) = result, !entry.data.isEmpty else { return make(load, job) }
+            guard isFresh(entry) else { return revalidate(entry, key, load, job) }
+            finish(entry, entry.validators?.record, job)
         }
     }
 
@@ -44,25 +44,64 @@ struct EncodedWork: Work {
         job.finish(.success(.encoded(image)))
     }
 
-    /// - Parameter former: The stale entry.
-    private func make(_ job: WorkJob, former: CachedImageData?) {
-        job.require(ResultWork(plan: load)) { result in
+    // MARK: A stale entry
+
+    /// Finds out whether the original that a stale entry was made of is still current. If so, nothing is decoded.
+    ///
+    /// - Parameter judged: The plan whose original is asked for.
+    private func revalidate(_ entry: CachedImageData, _ key: String, _ judged: LoadPlan, _ job: WorkJob) {
+        guard let hash = entry.validators?.receivedHash,
+            let work = RevalidationWork(plan: judged.decode.original.plan)
+        else { return make(load, job) }
+        // Encoded images are delivered once, so a stale one is not sent while the loader is asked.
+        job.require(work, values: WorkValue.Receiver(kinds: .staleStatus) { _ in }) { result in
             switch result {
-            case .success(.image(let image)): prepare(image, job, former: former)
-            case .success: job.finish(.failure(WebImageError(.badImageData, "there is no image", url: load.url)))
+            case .success(.revalidated(.current(let status))):
+                guard status.contentHash != hash else { return renew(entry, key, status, job) }
+                // A load of another size has received a newer original.
+                RevalidatedResult(load, job).find(madeOf: status.contentHash) { image in
+                    if let image { prepare(image.with(status), load, job) } else { make(load, job) }
+                }
+            case .success(.revalidated(.newer(let given))): make(load.newer(given), job)
+            case .success(.revalidated(.absent)) where judged.terms?.derived == nil:
+                // The original is not on disk any more. The entry has its validators, too.
+                guard let derived = DerivedValidators(CachedValidators(entry), nil, of: cache, key) else {
+                    return make(load, job)
+                }
+                revalidate(entry, key, load.judged(by: derived), job)
             case .failure(let error): job.finish(.failure(error))
+            case .success: make(load, job)
             }
         }
     }
 
-    private func prepare(_ image: PipelineImage, _ job: WorkJob, former: CachedImageData?) {
-        let hash = image.image.metadata.sourceHash
-        // The server has confirmed the original that the entry was made of.
-        if let former, let known = former.validators?.receivedHash, hash != 0, known == hash {
-            let record = record(of: image)
-            store(former.data, image, record, job)
-            return finish(former, record, job)
+    /// Ends with an entry whose original is current.
+    private func renew(_ entry: CachedImageData, _ key: String, _ status: CacheStatus, _ job: WorkJob) {
+        let known = status.known?.validators
+        if let hash = entry.validators?.receivedHash, var validators = known.with(receivedHash: hash),
+            validators != entry.validators
+        {
+            validators.subject.value = hash
+            cache.amend(validators: validators, forKey: key)
         }
+        finish(entry, known?.record, job)
+    }
+
+    // MARK: A new entry
+
+    private func make(_ load: LoadPlan, _ job: WorkJob) {
+        let isRefresh = load.decode.original.plan.value.given != nil
+        job.require(ResultWork(plan: load)) { result in
+            switch result {
+            case .success(.image(let image)): prepare(image, load, job)
+            case .success: job.finish(.failure(WebImageError(.badImageData, "there is no image", url: load.url)))
+            case .failure(let error): job.finish(.failure(isRefresh ? error.ofRefresh : error))
+            }
+        }
+    }
+
+    /// Encodes an image, after getting the original's bytes if the encoding uses them.
+    private func prepare(_ image: PipelineImage, _ load: LoadPlan, _ job: WorkJob) {
         guard encoding.originalUse != nil else { return encode(image, original: nil, job) }
         if let loaded = image.loaded, loaded.image == nil, !loaded.isVideo, !loaded.data.isEmpty {
             return encode(image, original: loaded.data, job)
@@ -133,6 +172,9 @@ struct EncodedWork: Work {
         var request = ImageStoreRequest(key: key, data: data)
         request.cacheType = .disk
         request.validators = CacheValidators(record: record, receivedHash: hash == 0 ? nil : hash)
+        if let scope = load.decode.original.plan.value.sharingScope {
+            rule.share(&request, as: scope, image.loaded?.response)
+        }
         cache.store(request, completion: nil)
         job.note(.stored(key: key, .disk))
     }

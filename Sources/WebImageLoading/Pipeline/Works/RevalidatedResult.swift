@@ -131,7 +131,7 @@ struct RevalidatedResult: Sendable {
     // MARK: The cached image
 
     /// Finds a cached image made of bytes with this hash; if the cached one is older, makes it again from the original on disk.
-    private func find(madeOf hash: UInt64?, then: @escaping @Sendable (PipelineImage?) -> Void) {
+    func find(madeOf hash: UInt64?, then: @escaping @Sendable (PipelineImage?) -> Void) {
         job.require(ResultWork(plan: plan.cached)) { result in
             guard case .success(.image(let image)) = result else { return then(nil) }
             guard !image.image.mayBeMade(of: hash) else { return then(image) }
