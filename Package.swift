@@ -464,15 +464,18 @@ if hasServer {
     package.targets += [
         systemLibrary("CGnuTLS", apt: "libgnutls28-dev", yum: "gnutls-devel"),
         shims("CMicrohttpd", linking: "microhttpd"),
-        module("WebImageServer", on: "WebImage", c: "CGnuTLS", "CLinux", "CMicrohttpd"),
+        module("WebImageServer", on: "WebImage", "WebImageFleet", c: "CGnuTLS", "CLinux", "CMicrohttpd"),
         .executableTarget(
             name: "webimage-server",
-            dependencies: ["WebImage", "WebImageFormats", "WebImageServer", "CommandHelp", "CMicrohttpd"],
+            dependencies: [
+                "WebImage", "WebImageFleet", "WebImageFormats", "WebImageServer", "CommandHelp", "CMicrohttpd",
+            ],
             swiftSettings: swiftSettings
         ),
         tests(
             "WebImageServerTests",
             on: "WebImage",
+            "WebImageFleet",
             "WebImageServer",
             "HTTPTestSupport",
             "ModelTestSupport",
@@ -484,6 +487,8 @@ if hasServer {
         ),
         snippets("ServerSnippets", in: "WebImageServerTests", on: "WebImageServer"),
     ]
+    // Its tests start two servers.
+    package.targets.first { $0.name == "WebImageFleetTests" }?.dependencies.append("webimage-server")
 }
 
 // Fuzzing: with WEBIMAGE_FUZZ=1 a program for libFuzzer, which Scripts/fuzz builds, else tests of the same targets. Both use the

@@ -3,6 +3,7 @@ import CMicrohttpd
 import FoundationEssentials
 import Glibc
 import WebImage
+import WebImageFleet
 
 /// An image server: loads images from their origins, processes and encodes them, and keeps the results in memory and on disk.
 ///
@@ -108,10 +109,10 @@ public final class ImageServer: Sendable {
         manager.failedURLLifetime = 0
         guard let root = configuration.rootDirectory else { return ImageService.Managers(web: manager) }
         let files = try LocalFiles(root: root, maximumByteCount: configuration.policy.maximumByteCount)
-        let local = WebImageManager(cache: cache, loader: files.loader, memoryBudget: budget)
-        local.decoding = configuration.policy.decoding
-        local.cachePolicy = .ttl(configuration.unknownLifetime)
-        local.failedURLLifetime = 0
-        return ImageService.Managers(web: manager, local: local)
+        let fileManager = WebImageManager(cache: cache, loader: files.loader, memoryBudget: budget)
+        fileManager.decoding = configuration.policy.decoding
+        fileManager.cachePolicy = .ttl(configuration.unknownLifetime)
+        fileManager.failedURLLifetime = 0
+        return ImageService.Managers(web: manager, local: fileManager)
     }
 }

@@ -1,6 +1,7 @@
 import CommandHelp
 import FoundationEssentials
 import WebImage
+import WebImageFleet
 import WebImageServer
 
 /// The settings of the program: from the command line, else from `WEBIMAGE_…`, else from `IMGPROXY_…`.
@@ -211,6 +212,15 @@ struct ServerSettings {
     private func setLimits(_ result: inout ImageServerConfiguration) throws(UsageError) {
         result.cacheDirectory = text(.cacheDir)
         result.cacheByteCount = try integer(.cacheSize, 0...1 << 50, result.cacheByteCount)
+        if let text = text(.remoteCache), !text.isEmpty {
+            let isS3 = text.lowercased().hasPrefix("s3:")
+            do throws(WebImageError) {
+                result.remoteStore =
+                    try isS3 ? RemoteImageStore(s3: text, timeout: 0.5) : RemoteImageStore(redis: text, timeout: 0.5)
+            } catch {
+                throw UsageError("--remote-cache: \(error.message)")
+            }
+        }
         result.memoryByteCount = try integer(.memory, 16 << 20...1 << 45, result.memoryByteCount)
         result.hotByteCount = try integer(.hotMemory, 0...1 << 45, result.hotByteCount)
         result.timeout = try number(.timeout, 0.1...3600, result.timeout)

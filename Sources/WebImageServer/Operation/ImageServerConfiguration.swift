@@ -1,4 +1,5 @@
 public import WebImage
+public import WebImageFleet
 
 /// The settings of an image server.
 public struct ImageServerConfiguration: Sendable {
@@ -71,6 +72,8 @@ public struct ImageServerConfiguration: Sendable {
     public var cacheDirectory: String?
     /// The bytes on disk. 1 GiB by default.
     public var cacheByteCount = 1 << 30
+    /// The store in which several servers share originals and results; nil, the default, for none.
+    public var remoteStore: RemoteImageStore?
     /// The seconds after which a client gets an error instead of its image. 10 by default.
     public var timeout = 10.0
     /// The number of downloads at a time. 64 by default.
