@@ -37,7 +37,7 @@ struct VariantPlan: Sendable {
         context.callbackQueue = .inline
         // Results are kept as encoded bytes, so only decoded images that others can be scaled from are worth memory.
         context.storeCacheType = .memory
-        context.queryCacheType = .all
+        context.queryCacheType = .memory
         context.sizeReuse = .memory
         if let limit = wanted.limits.sourcePixels {
             var decode = ImageDecodeOptions()
