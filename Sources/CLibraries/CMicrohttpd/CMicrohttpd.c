@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -98,6 +99,27 @@ size_t webimage_http_fields(struct MHD_Connection *connection, struct webimage_h
 
 struct MHD_Response *webimage_http_response(const void *bytes, size_t count, void (*release)(void *owner), void *owner) {
     return MHD_create_response_from_buffer_with_free_callback_cls(count, (void *)bytes, release, owner);
+}
+
+struct MHD_Response *webimage_http_file_response(int file, uint64_t offset, uint64_t count) {
+    // The response closes its descriptor.
+    const int own = fcntl(file, F_DUPFD_CLOEXEC, 0);
+    if (own < 0) return NULL;
+    struct MHD_Response *response = MHD_create_response_from_fd_at_offset64(count, own, offset);
+    if (!response) close(own);
+    return response;
+}
+
+bool webimage_http_is_resident(int file, uint64_t count) {
+    char byte;
+    struct iovec piece = { &byte, 1 };
+    if (count == 0) return true;
+    // Large files are read in advance, so the first and the last page stand for the others.
+    const off_t offsets[2] = { 0, (off_t)(count - 1) };
+    for (int index = 0; index < 2; index++) {
+        if (preadv2(file, &piece, 1, offsets[index], RWF_NOWAIT) < 0 && errno == EAGAIN) return false;
+    }
+    return true;
 }
 
 static int listening(int socket, const struct sockaddr *address, socklen_t size, int backlog) {

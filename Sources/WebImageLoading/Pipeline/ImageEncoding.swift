@@ -97,9 +97,19 @@ package struct EncodedImage: Sendable {
     package let isStorable: Bool
     /// The level that the bytes came from; ``ImageCacheType/none`` if they were just encoded.
     package let source: ImageCacheType
+    /// The key of the bytes on disk; nil if they are not stored.
+    package let cacheKey: String?
 
-    init(data: Data, hash: UInt64?, record: HTTPCacheRecord?, isStorable: Bool = true, source: ImageCacheType) {
+    init(
+        data: Data,
+        hash: UInt64?,
+        record: HTTPCacheRecord?,
+        isStorable: Bool = true,
+        source: ImageCacheType,
+        cacheKey: String?
+    ) {
         self.data = data
+        self.cacheKey = cacheKey
         self.hash = hash ?? data.withUnsafeBytes { Hashing.xxh3($0) }
         format = ImageFormat(detecting: data)
         self.record = record

@@ -46,7 +46,7 @@ enum HTTPReply: Sendable {
 struct HTTPAnswer: Sendable {
     var status: Int
     var headers = HTTPHeaders()
-    var body: ServedBytes?
+    var body: ServedBody?
     /// The part of the body that is sent; all of it if nil.
     var range: Range<Int>?
     /// True if the connection ends after the answer.
@@ -55,13 +55,20 @@ struct HTTPAnswer: Sendable {
     var origin = ""
     /// The cause of an error, for the log.
     var cause: String?
+    /// Set if the same answer is sent many times. ``origin`` and ``cause`` may differ.
+    var memo: HTTPAnswerMemo?
 
     /// Returns an answer with a line of text.
     static func text(_ status: Int, _ text: String, headers: HTTPHeaders = [:]) -> HTTPAnswer {
-        var answer = HTTPAnswer(status: status, headers: headers, body: ServedBytes(text + "\n"))
+        var answer = HTTPAnswer(status: status, headers: headers, body: ServedBody(text + "\n"))
         answer.headers.add(name: "Content-Type", value: "text/plain; charset=utf-8")
         return answer
     }
+}
+
+/// A place where a server keeps what it has made of an answer, for the next time that it is sent.
+final class HTTPAnswerMemo: Sendable {
+    let content = Lock<(any AnyObject & Sendable)?>(nil)
 }
 
 /// The outcome of a request, for logs and counters.

@@ -169,35 +169,15 @@ final class MicroHTTPExchange: @unchecked Sendable {
 
     private func send(_ answer: HTTPAnswer, _ connection: OpaquePointer) -> MHD_Result {
         phase = .answered
-        let whole = answer.body?.count ?? 0
-        let range = answer.range ?? 0..<whole
-        let response: OpaquePointer?
-        if let body = answer.body {
-            let owner = Unmanaged.passRetained(body).toOpaque()
-            response = webimage_http_response(
-                body.base + range.lowerBound,
-                range.count,
-                { if let owner = $0 { Unmanaged<ServedBytes>.fromOpaque(owner).release() } },
-                owner
-            )
-            if response == nil { Unmanaged.passUnretained(body).release() }
-        } else {
-            response = webimage_http_response(nil, 0, nil, nil)
-        }
-        guard let response else { return Self.no }
-        defer { MHD_destroy_response(response) }
-        for field in answer.headers.fields { MHD_add_response_header(response, field.name, field.value) }
-        if answer.closes || context.isQuiesced.withLock({ $0 }) {
-            MHD_add_response_header(response, "Connection", "close")
-        }
-        if var summary {
-            summary.status = answer.status
-            summary.byteCount = summary.method == "HEAD" ? 0 : range.count
-            summary.origin = answer.origin
-            summary.cause = answer.cause
-            self.summary = summary
-        }
-        return MHD_queue_response(connection, UInt32(answer.status), response)
+        let closes = answer.closes || context.isQuiesced.withLock({ $0 })
+        guard let response = MicroHTTPResponse.made(of: answer, closes: closes) else { return Self.no }
+        defer { withExtendedLifetime(response) {} }
+        summary?.status = answer.status
+        let isHead = summary?.method == "HEAD"
+        summary?.byteCount = isHead ? 0 : answer.sentRange.count
+        summary?.origin = answer.origin
+        summary?.cause = answer.cause
+        return MHD_queue_response(connection, UInt32(answer.status), response.pointer)
     }
 
     private func finish(isComplete: Bool) {

@@ -101,6 +101,7 @@ extension ImageService {
                 .init(name: "requests_waiting", help: "Requests that wait for images.", value: imageLoads.count),
                 .init(name: "downloads_waiting", help: "Downloads that wait.", value: loads.waitingDownloads),
                 .init(name: "decodes_waiting", help: "Decodes that wait.", value: loads.waitingDecodes),
+                .init(name: "open_files", help: "Images on disk whose files are open.", value: files.count),
                 .init(name: "hot_bytes", help: "Bytes of encoded images in memory.", value: hot.totalCost),
                 .init(name: "decoded_bytes", help: "Bytes of decoded images.", value: memory.heldByteCount),
                 .init(name: "draining", help: "1 while the server ends.", value: isDraining ? 1 : 0),

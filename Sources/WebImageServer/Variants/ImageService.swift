@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import WebImage
 
 /// Answers requests for images: from memory, else by a load of the manager, which shares the work of equal requests.
@@ -6,10 +7,20 @@ final class ImageService: HTTPHandling {
     /// The parsed form of a target, so that signatures and plans of repeated requests are not computed again.
     private final class ParsedTarget: Sendable {
         let request: VariantRequest
+        /// False for a format in the URL, which leaves nothing to negotiate, and for an original, which has its own.
+        let isNegotiated: Bool
+        let expires: Int64?
+        /// The `max-age` of the request, in seconds; nil for the server's.
+        let maximumAge: Double?
         /// By the formats that a client accepts; at most eight.
         private let plans = Lock<[AcceptedFormats: KeyedPlan]>([:])
 
-        init(_ request: VariantRequest) { self.request = request }
+        init(_ request: VariantRequest) {
+            self.request = request
+            let options = request.options
+            (isNegotiated, expires) = (options.format == nil && !options.raw, options.expires)
+            maximumAge = options.maxAge.map(Double.init)
+        }
 
         func plan(
             for accepted: AcceptedFormats,
@@ -54,6 +65,8 @@ final class ImageService: HTTPHandling {
     private let clock: ClockSource
     private let parsed = EvictingTable<ParsedTarget>(costLimit: 16 << 20)
     let hot: EvictingTable<ServedImage>
+    /// Images whose files on disk are open.
+    let files: EvictingTable<ServedImage>
     let imageLoads: ImageLoads
     let metrics = ServerMetrics()
     private let offered: AcceptedFormats
@@ -73,6 +86,7 @@ final class ImageService: HTTPHandling {
         self.clock = clock
         offered = AcceptedFormats(configuration.offeredFormats)
         hot = EvictingTable(costLimit: max(configuration.hotByteCount, 1))
+        files = EvictingTable(costLimit: 0, countLimit: Self.openFileCount)
         log = configuration.logDescriptor.map { AccessLog(descriptor: $0, clock: clock) }
         let admission = Admission(
             maximumCount: configuration.maximumWaitingCount,
@@ -108,7 +122,7 @@ final class ImageService: HTTPHandling {
             let text = isReady ? "ready" : isDraining ? "draining" : "overdue"
             return .now(.text(isReady ? 200 : 503, text, headers: ["Cache-Control": "no-store"]))
         case "/metrics":
-            var answer = HTTPAnswer(status: 200, headers: ["Cache-Control": "no-store"], body: ServedBytes(metricsText))
+            var answer = HTTPAnswer(status: 200, headers: ["Cache-Control": "no-store"], body: ServedBody(metricsText))
             answer.headers.add(name: "Content-Type", value: "text/plain; version=0.0.4")
             return .now(answer)
         default: return image(for: request)
@@ -121,16 +135,12 @@ final class ImageService: HTTPHandling {
     }
 
     private func image(for request: HTTPRequest) -> HTTPReply {
-        let negotiated = configuration.negotiation == .off ? HTTPHeaders() : ["Vary": "Accept"]
-        var fields = Self.protection.overlaid(with: negotiated)
+        var fields = configuration.negotiation == .off ? Self.protection : Self.negotiated
         do throws(ServerError) {
             let target = try parse(request.target)
-            let options = target.request.options
-            // A format in the URL leaves nothing to negotiate, and an original has its own.
-            if options.format != nil || options.raw { fields = Self.protection }
-            let accepted = accepted(by: request, options)
-            let plan = try target.plan(for: accepted, quality: configuration.quality, watermark)
-            return image(plan, options, for: request, fields)
+            if !target.isNegotiated { fields = Self.protection }
+            let plan = try target.plan(for: accepted(by: request, target), quality: configuration.quality, watermark)
+            return image(plan, target, for: request, fields)
         } catch {
             return .now(.error(error, fields: fields))
         }
@@ -142,12 +152,12 @@ final class ImageService: HTTPHandling {
         "X-Content-Type-Options": "nosniff",
         "Cross-Origin-Resource-Policy": "cross-origin",
     ]
+    private static let negotiated = protection.overlaid(with: ["Vary": "Accept"])
 
     private func parse(_ target: String) throws(ServerError) -> ParsedTarget {
         let key = MemoryCacheKey(target)
         if let known = parsed.value(forKey: key) {
-            let now = clock.wallTime()
-            if let end = known.request.options.expires, Double(end) < now { throw .expired }
+            if let end = known.expires, Double(end) < clock.wallTime() { throw .expired }
             return known
         }
         let request = try configuration.grammar.request(
@@ -161,8 +171,8 @@ final class ImageService: HTTPHandling {
         return target
     }
 
-    private func accepted(by request: HTTPRequest, _ options: VariantOptions) -> AcceptedFormats {
-        guard configuration.negotiation != .off, options.format == nil, !options.raw else { return [] }
+    private func accepted(by request: HTTPRequest, _ target: ParsedTarget) -> AcceptedFormats {
+        guard configuration.negotiation != .off, target.isNegotiated else { return [] }
         return AcceptedFormats(accept: request.headers["Accept"]).intersection(offered)
     }
 
@@ -170,25 +180,14 @@ final class ImageService: HTTPHandling {
 
     private func image(
         _ keyed: KeyedPlan,
-        _ options: VariantOptions,
+        _ target: ParsedTarget,
         for request: HTTPRequest,
         _ fields: HTTPHeaders
     ) -> HTTPReply {
         let (plan, key) = (keyed.plan, keyed.key)
-        let answer: @Sendable (ServedImage, String) -> HTTPAnswer = { [self] image, origin in
-            var answer = image.answer(
-                to: request,
-                fields: fields,
-                now: clock.wallTime(),
-                maximumAge: options.maxAge.map(Double.init) ?? configuration.maximumAge
-            )
-            answer.origin = origin
-            let isNegotiated = options.format == nil && !options.raw
-            return isNegotiated && configuration.negotiation == .redirect
-                ? redirect(answer, to: image, for: request, fields) : answer
-        }
-        if let image = hot.value(forKey: key), image.freshUntil > clock.wallTime() {
-            return .now(answer(image, "memory"))
+        let now = clock.wallTime()
+        if let (image, origin) = ready(key, now) {
+            return .now(answer(image, origin, target, to: request, fields, now: now))
         }
         switch imageLoads.admit(request.client) {
         case .admitted: break
@@ -215,13 +214,60 @@ final class ImageService: HTTPHandling {
             imageLoads.start(load) { [self] outcome in
                 switch outcome {
                 case .image(let encoded):
-                    completion(answer(keep(encoded, forKey: key), encoded.source == .disk ? "disk" : "made"))
+                    let (image, origin) = (keep(encoded, forKey: key), encoded.source == .disk ? "disk" : "made")
+                    completion(answer(image, origin, target, to: request, fields, now: clock.wallTime()))
+                    open(image, encoded, forKey: key)
                 case .failure(let error): completion(failure(error.serverError, fields))
                 case .expired: completion(failure(expired, fields))
                 case .cancelled: completion(failure(Self.isBusy, fields))
                 }
             }
         }
+    }
+
+    /// Returns an image that can be sent at once, and where it is.
+    private func ready(_ key: MemoryCacheKey, _ now: Double) -> (image: ServedImage, origin: String)? {
+        if let image = hot.value(forKey: key), image.freshUntil > now { return (image, "memory") }
+        guard let image = files.value(forKey: key), image.freshUntil > now else { return nil }
+        guard image.isReady(now: now) else {
+            files.remove(key)
+            return nil
+        }
+        return (image, "disk")
+    }
+
+    private func answer(
+        _ image: ServedImage,
+        _ origin: String,
+        _ target: ParsedTarget,
+        to request: HTTPRequest,
+        _ fields: HTTPHeaders,
+        now: Double
+    ) -> HTTPAnswer {
+        let maximumAge = target.maximumAge ?? configuration.maximumAge
+        var answer = image.answer(to: request, fields: fields, now: now, maximumAge: maximumAge)
+        answer.origin = origin
+        let redirects = target.isNegotiated && configuration.negotiation == .redirect
+        return redirects ? redirect(answer, to: image, for: request, fields) : answer
+    }
+
+    /// Opens the file of an image that was read from disk, so that the next requests need not read it. Blocks.
+    private func open(_ image: ServedImage, _ encoded: EncodedImage, forKey key: MemoryCacheKey) {
+        let now = clock.wallTime()
+        guard encoded.source == .disk, let cacheKey = encoded.cacheKey, image.isStorable, image.freshUntil > now,
+            // Others that waited for the same load come here, too.
+            files.value(forKey: key).map({ $0.freshUntil <= now }) ?? true,
+            let entry = manager.imageCache.localImageCache?.openEntry(forKey: cacheKey),
+            let file = ServedImage(image, from: entry)
+        else { return }
+        files.set(file, cost: 1, forKey: key)
+    }
+
+    /// The number of open files: a quarter of what the process may have open.
+    private static var openFileCount: Int {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return min(max(Int(min(limit.rlim_cur, 1 << 20)) / 4, 16), 16384)
     }
 
     private func manager(for plan: VariantPlan) -> WebImageManager {
@@ -243,6 +289,7 @@ final class ImageService: HTTPHandling {
         guard !image.isImageSequence, let path = configuration.grammar.path(request.target, naming: image.format) else {
             var answer = answer
             if let control = answer.headers["Cache-Control"], control.hasPrefix("public") {
+                answer.memo = nil
                 answer.headers["Cache-Control"] = "private" + control.dropFirst("public".count)
             }
             return answer
@@ -252,7 +299,10 @@ final class ImageService: HTTPHandling {
             let plan = try? target.plan(for: [], quality: configuration.quality, watermark),
             hot.value(forKey: plan.key) == nil
         {
-            hot.set(image, cost: image.cost, forKey: plan.key)
+            switch image.body {
+            case .bytes: hot.set(image, cost: image.cost, forKey: plan.key)
+            case .file: files.set(image, cost: 1, forKey: plan.key)
+            }
         }
         var redirect = HTTPAnswer(status: 302, headers: fields)
         redirect.headers.add(name: "Location", value: path)

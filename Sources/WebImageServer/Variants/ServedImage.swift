@@ -1,9 +1,10 @@
+import CMicrohttpd
 import FoundationEssentials
 import WebImage
 
 /// An encoded image that can be sent: its bytes, and what fields its answers have.
 final class ServedImage: Sendable {
-    let bytes: ServedBytes
+    let body: ServedBody
     /// The strong entity tag: the XXH3 of the bytes, in quotes.
     let entityTag: String
     let format: ImageFormat
@@ -11,19 +12,31 @@ final class ServedImage: Sendable {
     let freshUntil: Double
     /// `Last-Modified` of the original; nil if there is none.
     let lastModified: String?
+    /// True for a sequence of AVIF images.
+    let isImageSequence: Bool
     /// False if it must not be stored by anybody.
     let isStorable: Bool
     /// False if only the client's own cache may store it.
     let isPublic: Bool
+    /// The last answer without conditions and ranges.
+    private let latest = Lock<WholeAnswer?>(nil)
+    /// The time at which all of the file was in memory.
+    private let residentTime = Lock(-Double.infinity)
+
+    private struct WholeAnswer: Sendable {
+        var fields: HTTPHeaders
+        var age: Int
+        var answer: HTTPAnswer
+    }
 
     /// - Parameters:
     ///   - now: The seconds since 1970.
     ///   - unknownLifetime: The seconds of freshness if the origin says nothing about it.
     init(_ image: EncodedImage, now: Double, unknownLifetime: Double) {
-        bytes = ServedBytes(image.data)
-        let digits = String(image.hash, radix: 16)
-        entityTag = "\"" + String(repeating: "0", count: 16 - digits.count) + digits + "\""
+        body = .bytes(ServedBytes(image.data))
+        entityTag = Self.entityTag(image.hash)
         format = image.format
+        isImageSequence = image.data.dropFirst(4).prefix(8).elementsEqual("ftypavis".utf8)
         isStorable = image.isStorable
         let record = image.record
         lastModified = record?.headers.firstValue(of: "Last-Modified")
@@ -36,13 +49,35 @@ final class ServedImage: Sendable {
         freshUntil = now + (freshness.isFresh || freshness.lifetime == nil ? max(lifetime ?? unknownLifetime, 0) : 0)
     }
 
-    /// True for a sequence of AVIF images.
-    var isImageSequence: Bool {
-        bytes.count >= 12 && UnsafeRawBufferPointer(start: bytes.base + 4, count: 8).elementsEqual("ftypavis".utf8)
+    /// Creates the same image, sent from its file; nil if the file has other bytes.
+    init?(_ image: ServedImage, from entry: OpenEntry) {
+        guard image.entityTag == Self.entityTag(entry.hash) else { return nil }
+        body = .file(entry)
+        (entityTag, format, freshUntil) = (image.entityTag, image.format, image.freshUntil)
+        (lastModified, isImageSequence) = (image.lastModified, image.isImageSequence)
+        (isStorable, isPublic) = (image.isStorable, image.isPublic)
+    }
+
+    private static func entityTag(_ hash: UInt64) -> String {
+        let digits = String(hash, radix: 16)
+        return "\"" + String(repeating: "0", count: 16 - digits.count) + digits + "\""
     }
 
     /// The bytes that the object takes in memory.
-    var cost: Int { bytes.count + 512 }
+    var cost: Int { body.count + 2048 }
+
+    /// Returns false if the image must be read again before it is sent: its file was changed, or reading it would wait for the disk.
+    ///
+    /// - Parameter now: The seconds since 1970.
+    func isReady(now: Double) -> Bool {
+        guard case .file(let entry) = body else { return true }
+        guard entry.isUnchanged else { return false }
+        // Pages that are sent again and again stay in memory.
+        if residentTime.withLock({ abs(now - $0) < 1 }) { return true }
+        guard webimage_http_is_resident(entry.descriptor, UInt64(entry.byteCount)) else { return false }
+        residentTime.withLock { $0 = now }
+        return true
+    }
 }
 
 extension ServedImage {
@@ -53,38 +88,63 @@ extension ServedImage {
     ///   - now: The seconds since 1970.
     ///   - maximumAge: The longest time for which clients may keep it, in seconds.
     func answer(to request: HTTPRequest, fields: HTTPHeaders, now: Double, maximumAge: Double) -> HTTPAnswer {
-        var answer = HTTPAnswer(status: 200, headers: fields, body: bytes)
-        answer.headers.add(name: "ETag", value: entityTag)
-        answer.headers.add(name: "Cache-Control", value: cacheControl(now: now, maximumAge: maximumAge))
-        if let lastModified { answer.headers.add(name: "Last-Modified", value: lastModified) }
+        let age = Int(min(freshUntil - now, maximumAge))
+        guard request.isConditional else { return whole(fields, age) }
+        var answer = HTTPAnswer(status: 200, headers: fields, body: body)
+        addValidators(to: &answer, age)
         if isUnchanged(for: request, now: now) {
             answer.status = 304
             answer.body = nil
             return answer
         }
-        answer.headers.add(name: "Content-Type", value: format.mimeType)
-        answer.headers.add(name: "Accept-Ranges", value: "bytes")
+        addContent(to: &answer)
         // HEAD has the fields of a GET without a range.
         guard request.method == .get, rangeApplies(request, now: now) else { return answer }
-        switch ByteRange(request.headers.firstValue(of: "Range"), of: bytes.count) {
+        switch ByteRange(request.headers.firstValue(of: "Range"), of: body.count) {
         case .whole: break
         case .part(let range):
             answer.status = 206
             answer.range = range
-            let text = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(bytes.count)"
+            let text = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(body.count)"
             answer.headers.add(name: "Content-Range", value: text)
         case .unsatisfiable:
             answer.status = 416
             answer.body = nil
             answer.headers["Content-Type"] = nil
-            answer.headers.add(name: "Content-Range", value: "bytes */\(bytes.count)")
+            answer.headers.add(name: "Content-Range", value: "bytes */\(body.count)")
         }
         return answer
     }
 
-    private func cacheControl(now: Double, maximumAge: Double) -> String {
+    /// Returns the answer with all bytes: the same object's as the last time, as long as its fields are the same.
+    private func whole(_ fields: HTTPHeaders, _ age: Int) -> HTTPAnswer {
+        if let latest = latest.withLock({ $0 }), latest.age == age, latest.fields == fields {
+            return latest.answer
+        }
+        var answer = HTTPAnswer(status: 200, headers: fields, body: body, memo: HTTPAnswerMemo())
+        addValidators(to: &answer, age)
+        addContent(to: &answer)
+        let former = latest.withLock { latest in
+            defer { latest = WholeAnswer(fields: fields, age: age, answer: answer) }
+            return latest
+        }
+        withExtendedLifetime(former) {}
+        return answer
+    }
+
+    private func addValidators(to answer: inout HTTPAnswer, _ age: Int) {
+        answer.headers.add(name: "ETag", value: entityTag)
+        answer.headers.add(name: "Cache-Control", value: cacheControl(age))
+        if let lastModified { answer.headers.add(name: "Last-Modified", value: lastModified) }
+    }
+
+    private func addContent(to answer: inout HTTPAnswer) {
+        answer.headers.add(name: "Content-Type", value: format.mimeType)
+        answer.headers.add(name: "Accept-Ranges", value: "bytes")
+    }
+
+    private func cacheControl(_ seconds: Int) -> String {
         guard isStorable else { return "no-store" }
-        let seconds = Int(min(freshUntil - now, maximumAge))
         guard seconds > 0 else { return isPublic ? "no-cache" : "private, no-cache" }
         return "\(isPublic ? "public" : "private"), max-age=\(seconds)"
     }
@@ -108,5 +168,20 @@ extension ServedImage {
     private func rangeApplies(_ request: HTTPRequest, now: Double) -> Bool {
         guard let condition = request.headers.firstValue(of: "If-Range") else { return true }
         return condition == entityTag
+    }
+}
+
+extension HTTPRequest {
+    /// True if there is a field that can change the status of the answer: `Range`, or `If-…`.
+    var isConditional: Bool {
+        headers.fields.contains { field in
+            let name = field.name.utf8
+            guard let first = name.first else { return false }
+            switch first | 0x20 {
+            case UInt8(ascii: "i"): return name.dropFirst(2).first == UInt8(ascii: "-")
+            case UInt8(ascii: "r"): return HTTPHeaders.equal(field.name, "Range")
+            default: return false
+            }
+        }
     }
 }

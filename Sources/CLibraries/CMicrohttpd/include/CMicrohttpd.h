@@ -68,6 +68,12 @@ size_t webimage_http_fields(struct MHD_Connection *connection, struct webimage_h
 /// Makes a response with a body, which `release` is called for in the end; NULL without memory.
 struct MHD_Response *webimage_http_response(const void *bytes, size_t count, void (*release)(void *owner), void *owner);
 
+/// Makes a response whose body is a part of a file, which is sent by the kernel (`sendfile`); NULL without memory or descriptors.
+struct MHD_Response *webimage_http_file_response(int file, uint64_t offset, uint64_t count);
+
+/// Returns false if reading the first bytes of a file would wait for the disk.
+bool webimage_http_is_resident(int file, uint64_t count);
+
 /// Opens a TCP socket that listens on an address, or a unix socket with a path; -1 with errno. Names are not resolved.
 int webimage_http_listen_tcp(const char *address, uint16_t port, int backlog);
 int webimage_http_listen_unix(const char *path, mode_t mode, int backlog);

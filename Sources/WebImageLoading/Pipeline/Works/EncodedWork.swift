@@ -40,7 +40,13 @@ struct EncodedWork: Work {
     }
 
     private func finish(_ entry: CachedImageData, _ record: HTTPCacheRecord?, _ job: WorkJob) {
-        let image = EncodedImage(data: entry.data, hash: entry.dataHash.value, record: record, source: .disk)
+        let image = EncodedImage(
+            data: entry.data,
+            hash: entry.dataHash.value,
+            record: record,
+            source: .disk,
+            cacheKey: plan.value.cacheKey
+        )
         job.finish(.success(.encoded(image)))
     }
 
@@ -137,7 +143,8 @@ struct EncodedWork: Work {
                                 hash: nil,
                                 record: record,
                                 isStorable: image.isStorable,
-                                source: .none
+                                source: .none,
+                                cacheKey: plan.value.cacheKey
                             )
                         )
                     )
