@@ -37,6 +37,7 @@ public final class ImageServer: Sendable {
         var settings = MicroHTTPServer.Settings()
         settings.loopCount = configuration.loopCount
         settings.maximumConnectionCount = configuration.maximumConnectionCount
+        if case .descriptor = configuration.address { settings.isListenerShared = true }
         http = try MicroHTTPServer(listener: listener, settings: settings, handler: service)
     }
 
@@ -62,13 +63,25 @@ public final class ImageServer: Sendable {
         service.isDraining = true
         if delay > 0 { usleep(UInt32(min(delay, 3600) * 1e6)) }
         http.quiesce()
-        let end = ContinuousClock.now + .seconds(seconds)
-        // Connections without a request end when they are idle for too long, or with the server.
-        while ContinuousClock.now < end, service.imageLoads.count > 0 || http.busyCount > 0 { usleep(10_000) }
+        var (now, count) = (ContinuousClock.now, http.requestCount)
+        let end = now + .seconds(seconds)
+        var quietSince = now
+        while now < end {
+            // A client that is between two requests sends the next one soon, and its connection ends with the answer. Those of idle clients
+            // end with the server.
+            if service.imageLoads.count > 0 || http.busyCount > 0 || http.requestCount != count { quietSince = now }
+            count = http.requestCount
+            if quietSince < now, http.connectionCount == 0 || now - quietSince > Self.quietTime { break }
+            usleep(10_000)
+            now = ContinuousClock.now
+        }
         let isDone = service.imageLoads.count == 0 && http.busyCount == 0
         stop()
         return isDone
     }
+
+    /// The time without requests after which the connections of clients count as idle.
+    private static let quietTime = Duration.seconds(1)
 
     /// False if requests wait for longer than their time limit: the server hangs.
     package var isResponsive: Bool { !service.imageLoads.isOverdue }
@@ -92,7 +105,13 @@ public final class ImageServer: Sendable {
         // Entries are refreshed by what their origin says, and evicted by size.
         cacheConfig.maxDiskAge = -1
         cacheConfig.maxMemoryCost = max(configuration.memoryByteCount / 8, 1 << 20)
-        let cache = ImageCache(namespace: "server", directory: configuration.cacheDirectory, config: cacheConfig)
+        let local = ImageCache(namespace: "server", directory: configuration.cacheDirectory, config: cacheConfig)
+        let cache: any ImageCaching
+        if let store = configuration.remoteStore {
+            cache = TieredImageCache(local: local, remote: store)
+        } else {
+            cache = local
+        }
         var download = WebImageDownloaderConfig.default
         download.maxConcurrentDownloads = configuration.maximumDownloadCount
         download.sourcePolicy = configuration.policy

@@ -55,6 +55,27 @@ final class TestClient: Sendable {
         }
     }
 
+    /// Blocks until a whole answer with a length has arrived: its status, and whether the server closes the connection after it. Nil if the
+    /// connection ended before.
+    func readAnswer() -> (status: Int, isLast: Bool)? {
+        var (bytes, block) = ([UInt8](), [UInt8](repeating: 0, count: 16 << 10))
+        var expected: Int?
+        var result = (status: 0, isLast: false)
+        while expected.map({ bytes.count < $0 }) ?? true {
+            let count = recv(socket, &block, block.count, 0)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            bytes += block[..<count]
+            guard expected == nil, let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else { continue }
+            let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).lowercased().split(separator: "\r\n")
+            let length = lines.first { $0.hasPrefix("content-length: ") }.flatMap { Int($0.dropFirst(16)) }
+            expected = end.upperBound + (length ?? 0)
+            result.status = lines.first?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+            result.isLast = lines.contains("connection: close")
+        }
+        return result
+    }
+
     func close() {
         let wasOpen = isOpen.withLock { isOpen in
             defer { isOpen = false }

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/openat2.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -45,6 +46,28 @@ struct MHD_Daemon *webimage_http_start(const struct webimage_http_settings *sett
     const unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
     return MHD_start_daemon(flags, 0, NULL, NULL, settings->handle, settings->context, MHD_OPTION_ARRAY, options,
                             MHD_OPTION_END);
+}
+
+void webimage_http_adopt_waiting(struct MHD_Daemon *daemon, int listener) {
+    // Drops requests for new connections (SYN, a bit in byte 13 of the TCP header), which are refused once the listener is closed. Otherwise
+    // connections would be completed, and then reset, between the last accept and the close.
+    struct sock_filter instructions[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x02, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+    };
+    const struct sock_fprog program = { 4, instructions };
+    setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+    struct sockaddr_storage address;
+    for (;;) {
+        socklen_t size = sizeof address;
+        const int client = accept4(listener, (struct sockaddr *)&address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (client < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+        if (client < 0) return;
+        // Closes the socket if it fails.
+        MHD_add_connection(daemon, client, (struct sockaddr *)&address, size);
+    }
 }
 
 unsigned int webimage_http_connection_count(struct MHD_Daemon *daemon) {

@@ -8,6 +8,8 @@ protocol HTTPServing: AnyObject, Sendable {
     var connectionCount: Int { get }
     /// The number of requests that are being read, made or sent.
     var busyCount: Int { get }
+    /// The number of all requests so far.
+    var requestCount: Int { get }
     /// Accepts no more connections. Open ones end with their next answer.
     func quiesce()
     /// Ends all connections, and returns when that is done. Requests that wait for an answer are cancelled.

@@ -36,6 +36,7 @@ final class MicroHTTPExchange: @unchecked Sendable {
         self.context = context
         self.target = target
         context.busy.add()
+        context.total.add()
     }
 
     // MARK: Callbacks

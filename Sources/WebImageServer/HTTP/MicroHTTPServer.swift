@@ -16,9 +16,11 @@ final class MicroHTTPServer: HTTPServing {
         var maximumConnectionCountPerAddress = 0
         /// The seconds without activity after which a connection is closed, also in the middle of a request.
         var idleSeconds = 10
-        /// The memory for the head of a request and its answer, in bytes.
-        var headByteCount = 32 << 10
+        /// The memory for the head of a request and its answer, in bytes. libmicrohttpd clears it after each request.
+        var headByteCount = 16 << 10
         var headCheck = HeadCheck()
+        /// True if other processes go on to listen on the same socket. Connections that wait for being accepted are left to them.
+        var isListenerShared = false
     }
 
     /// The callbacks' context. It outlives the daemon.
@@ -29,6 +31,8 @@ final class MicroHTTPServer: HTTPServing {
         let isQuiesced = Lock(false)
         /// The number of requests from their first line to their end.
         let busy = Counter()
+        /// The number of all requests so far.
+        let total = Counter()
 
         init(_ handler: any HTTPHandling, _ headCheck: HeadCheck, _ departures: ClientDepartures) {
             (self.handler, self.headCheck, self.departures) = (handler, headCheck, departures)
@@ -42,6 +46,7 @@ final class MicroHTTPServer: HTTPServing {
     }
 
     private let context: Context
+    private let isListenerShared: Bool
     private let state: Lock<State>
 
     /// Starts to serve.
@@ -54,6 +59,7 @@ final class MicroHTTPServer: HTTPServing {
             throw ServerStartError("epoll_create: \(String(cString: strerror(errno)))")
         }
         context = Context(handler, settings.headCheck, departures)
+        isListenerShared = settings.isListenerShared
         var raw = webimage_http_settings()
         raw.listener = listener
         raw.loop_count = UInt32(max(settings.loopCount, 1))
@@ -83,6 +89,7 @@ final class MicroHTTPServer: HTTPServing {
     }
 
     var busyCount: Int { context.busy.value }
+    var requestCount: Int { context.total.value }
 
     func quiesce() {
         context.isQuiesced.withLock { $0 = true }
@@ -90,7 +97,10 @@ final class MicroHTTPServer: HTTPServing {
             guard let daemon = state.daemon, !state.isQuiesced else { return }
             state.isQuiesced = true
             let listener = MHD_quiesce_daemon(daemon)
-            if listener >= 0 { close(listener) }
+            guard listener >= 0 else { return }
+            // The kernel has accepted them, so their clients may have sent requests.
+            if !isListenerShared { webimage_http_adopt_waiting(daemon, listener) }
+            close(listener)
         }
     }
 

@@ -1,7 +1,7 @@
 /// Decides which requests for images that are not cached may wait. Hits are not affected.
 ///
-/// A value without threads or clock. The wait of a decode is estimated from the jobs in front of it and from how many images were made in the
-/// last seconds: whoever would get the image too late is refused at once, instead of making others late, too.
+/// A value without threads or clock. The wait is estimated from the jobs in front and from the pace of their queue: whoever would get the image
+/// too late is refused at once, instead of making others late, too.
 struct Admission: Sendable {
     /// The decision about a request.
     enum Decision: Sendable, Hashable {
@@ -24,7 +24,7 @@ struct Admission: Sendable {
     /// The number of requests that wait.
     private(set) var count = 0
     private var clients: [String: Int] = [:]
-    private var pace = Pace()
+    private var pace = QueuePace()
 
     init(maximumCount: Int, maximumCountPerClient: Int, timeout: Double, freeJobCount: Int) {
         self.maximumCount = maximumCount
@@ -38,9 +38,9 @@ struct Admission: Sendable {
     /// - Parameters:
     ///   - client: The address; requests without one are not limited by client.
     ///   - jobCount: The number of decodes and encodes that wait for a processor.
-    ///   - now: Seconds of a monotonic clock.
-    mutating func enter(_ client: String, jobCount: Int, now: Double) -> Decision {
-        let wait = jobCount > freeJobCount ? pace.seconds(for: jobCount, now: now) : 0
+    ///   - hostWait: The seconds until a load of the source's host can start.
+    mutating func enter(_ client: String, jobCount: Int, hostWait: Double = 0) -> Decision {
+        let wait = max(jobCount > freeJobCount ? pace.seconds(for: jobCount) : 0, hostWait)
         let retryAfter = Int(min(max(wait.rounded(.up), 1), 60))
         guard count < maximumCount, wait <= timeout / 2 else { return .serverIsFull(retryAfter: retryAfter) }
         let own = clients[client] ?? 0
@@ -58,30 +58,36 @@ struct Admission: Sendable {
     }
 
     /// Counts an image that was made.
-    mutating func noteMade(now: Double) { pace.note(now: now) }
+    ///
+    /// - Parameters:
+    ///   - jobCount: The number of decodes and encodes that wait for a processor now.
+    ///   - now: Seconds of a monotonic clock.
+    mutating func noteMade(jobCount: Int, now: Double) { pace.noteEnd(isWaitedFor: jobCount > 0, now: now) }
+}
 
-    /// The number of images that were made in the last eight seconds.
-    private struct Pace: Sendable {
-        private static let length = 8
-        private var counts = [Int](repeating: 0, count: length)
-        private var latest = 0
+/// The pace of a queue: the mean time between two ends of jobs while others wait. Times in which nobody waited say nothing about it.
+struct QueuePace: Sendable {
+    /// The number of times after which the mean is used, and the number of the latest ones that it is mostly made of.
+    private static let (leastCount, memory) = (8, 32)
 
-        mutating func note(now: Double) {
-            advance(to: Int(now))
-            counts[latest % Self.length] += 1
+    private var mean = 0.0
+    private var count = 0
+    /// The time of the last end, if others waited then.
+    private var last: Double?
+
+    /// Counts the end of a job.
+    ///
+    /// - Parameters:
+    ///   - isWaitedFor: True if other jobs wait.
+    ///   - now: Seconds of a monotonic clock.
+    mutating func noteEnd(isWaitedFor: Bool, now: Double) {
+        if let last {
+            count = min(count + 1, Self.memory)
+            mean += (max(now - last, 0) - mean) / Double(count)
         }
-
-        /// Returns how long that many jobs take; 0 if nothing is known.
-        mutating func seconds(for jobCount: Int, now: Double) -> Double {
-            advance(to: Int(now))
-            let made = counts.reduce(0, +)
-            return made == 0 ? 0 : Double(jobCount) * Double(Self.length) / Double(made)
-        }
-
-        private mutating func advance(to second: Int) {
-            guard second > latest else { return }
-            for step in 1...min(second - latest, Self.length) { counts[(latest + step) % Self.length] = 0 }
-            latest = second
-        }
+        last = isWaitedFor ? now : nil
     }
+
+    /// Returns the seconds until so many jobs have ended; 0 if too little is known.
+    func seconds(for jobCount: Int) -> Double { count < Self.leastCount ? 0 : Double(jobCount) * mean }
 }

@@ -16,6 +16,9 @@ final class ServerMetrics: Sendable {
 
     private let state = Lock(State())
 
+    /// The number of answers.
+    var answerCount: Int { state.withLock { $0.statuses.values.reduce(0, +) } }
+
     func note(_ exchange: HTTPExchangeSummary) {
         let seconds = Double(exchange.nanoseconds) / 1e9
         let bucket = Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count

@@ -67,9 +67,15 @@ final class ImageLoads: Sendable {
     }
 
     /// Admits a request or refuses it. An admitted one must be started.
-    func admit(_ client: String) -> Admission.Decision {
-        let (jobCount, now) = (jobCount(), now)
-        return state.withLock { $0.admission.enter(client, jobCount: jobCount, now: now) }
+    ///
+    /// - Parameters:
+    ///   - host: The host of the source.
+    ///   - key: The key of the image.
+    func admit(_ client: String, host: String, key: String) -> Admission.Decision {
+        let jobCount = jobCount()
+        return state.withLock { state in
+            state.admission.enter(client, jobCount: jobCount, hostWait: state.hosts.wait(host: host, key: key))
+        }
     }
 
     /// Starts the load of an admitted request. The completion is called once.
@@ -88,12 +94,13 @@ final class ImageLoads: Sendable {
 
     /// Ends a load that has an outcome.
     fileprivate func leave(_ load: ImageLoad, wasRunning: Bool, isMade: Bool) {
-        let request = load.request
+        let (request, now) = (load.request, now)
+        let jobCount = isMade ? jobCount() : 0
         let started = state.withLock { state -> [ImageLoad] in
             state.loads[load.number] = nil
             state.admission.leave(request.client)
-            if isMade { state.admission.noteMade(now: now) }
-            return state.hosts.leave(load.number, host: request.host, key: request.key, isRunning: wasRunning)
+            if isMade { state.admission.noteMade(jobCount: jobCount, now: now) }
+            return state.hosts.leave(load.number, host: request.host, key: request.key, isRunning: wasRunning, now: now)
                 .compactMap { state.loads[$0] }
         }
         state.broadcast()
@@ -184,9 +191,9 @@ private final class ImageLoad: WebImageOperation {
 extension ImageLoads {
     /// Gives back the place of a load that ended before it could begin.
     fileprivate func leaveHost(_ load: ImageLoad) {
-        let request = load.request
+        let (request, now) = (load.request, now)
         let started = state.withLock { state in
-            state.hosts.leave(load.number, host: request.host, key: request.key, isRunning: true)
+            state.hosts.leave(load.number, host: request.host, key: request.key, isRunning: true, now: now)
                 .compactMap { state.loads[$0] }
         }
         for load in started { load.begin() }

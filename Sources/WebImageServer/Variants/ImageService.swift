@@ -189,7 +189,8 @@ final class ImageService: HTTPHandling {
         if let (image, origin) = ready(key, now) {
             return .now(answer(image, origin, target, to: request, fields, now: now))
         }
-        switch imageLoads.admit(request.client) {
+        let host = plan.url.host()?.lowercased() ?? ""
+        switch imageLoads.admit(request.client, host: host, key: key.string) {
         case .admitted: break
         case .clientIsFull(let seconds):
             let error = ServerError(status: 429, message: "Too many requests at a time")
@@ -199,7 +200,7 @@ final class ImageService: HTTPHandling {
         }
         let load = ImageLoads.Request(
             client: request.client,
-            host: plan.url.host()?.lowercased() ?? "",
+            host: host,
             key: key.string
         ) { [manager = manager(for: plan)] completion in
             manager.loadEncodedImage(

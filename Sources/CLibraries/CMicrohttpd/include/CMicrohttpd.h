@@ -42,6 +42,9 @@ static inline bool webimage_http_is_start(enum MHD_ConnectionNotificationCode co
 /// Starts a daemon; NULL if it cannot be started, with errno.
 struct MHD_Daemon *webimage_http_start(const struct webimage_http_settings *settings);
 
+/// Accepts the connections that wait at a listener which the daemon does not use any more.
+void webimage_http_adopt_waiting(struct MHD_Daemon *daemon, int listener);
+
 /// The number of open connections.
 unsigned int webimage_http_connection_count(struct MHD_Daemon *daemon);
 
