@@ -64,7 +64,8 @@ struct FuzzTarget: Sendable {
 
 extension FuzzTarget {
     /// All of them, in the order in which they run.
-    static let all: [FuzzTarget] = pictures + regions + formats + files + http + redis + addresses + server
+    static let all: [FuzzTarget] =
+        pictures + regions + formats + files + http + redis + s3 + addresses + server
 
     /// The one of a name.
     static func named(_ name: String) -> FuzzTarget? { all.first { $0.name == name } }

@@ -162,7 +162,8 @@ struct SHA256Tests {
         "s3://bucket?region=a/b", "s3://bucket?region=a&region=b", "s3://bucket?style=other", "s3://bucket/../x",
         "s3://bucket/./x", "s3://bucket?endpoint=ftp://h", "s3://bucket?endpoint=http://u:p@h",
         "s3://bucket?endpoint=http://h/path", "s3://bucket?endpoint=http://h:0", "s3://bucket?endpoint=http://",
-        "s3://bucket/a%00b",
+        "s3://bucket/a%00b", "s3://bucket?endpoint=http://127.0.0.1:9000&style=virtual",
+        "s3://bucket?endpoint=http://[::1]&style=virtual",
     ])
     func `Other addresses are refused`(text: String) {
         #expect(throws: S3Configuration.Problem.self) { try configuration(text) }

@@ -58,9 +58,17 @@ struct S3Configuration: Sendable, Hashable {
         (isSecure, endpoint) = (address.isSecure, address.authority)
         // A dot in the bucket would not match the certificate of its host; other services are often below an address.
         style = custom != nil || bucket.contains(".") ? .path : .virtualHost
-        guard let word = options.removeValue(forKey: "style") else { return }
-        guard let style = Style(rawValue: word) else { throw Problem(description: "its style is not path or virtual") }
-        self.style = style
+        if let word = options.removeValue(forKey: "style") {
+            guard let style = Style(rawValue: word) else {
+                throw Problem(description: "its style is not path or virtual")
+            }
+            self.style = style
+        }
+        // The bucket cannot be a part of the name then.
+        guard style == .path || !Self.isAddress(address.authority) else {
+            throw Problem(description: "its style is virtual, and its endpoint is an address")
+        }
+        guard object("") != nil else { throw Problem(description: "it is not the address of a bucket") }
     }
 
     /// Returns the address of an object.
@@ -108,6 +116,10 @@ struct S3Configuration: Sendable, Hashable {
         guard let port = url.port, port != (scheme == "https" ? 443 : 80) else { return (scheme == "https", name) }
         guard (1...65535).contains(port) else { throw Problem(description: "the port of its endpoint is not valid") }
         return (scheme == "https", "\(name):\(port)")
+    }
+
+    private static func isAddress(_ authority: String) -> Bool {
+        authority.hasPrefix("[") || authority.utf8.prefix { $0 != 58 }.allSatisfy { $0 == 46 || (48...57).contains($0) }
     }
 
     private static func isBucket(_ name: String) -> Bool {
