@@ -10,7 +10,7 @@ let swiftSettings: [SwiftSetting] = [
 /// The programs that Scripts/bench measures with, each a folder in Sources.
 let programs = [
     "memory-cache-bench", "hit-ratio-bench", "disk-bench", "jpeg-bench", "format-bench", "progressive-bench",
-    "download-bench", "pipeline-bench", "cold-load-bench", "isolation-bench", "region-bench",
+    "download-bench", "pipeline-bench", "cold-load-bench", "isolation-bench", "region-bench", "fleet-bench",
 ]
 
 /// Programs that link every format.
@@ -18,6 +18,9 @@ let linksFormats: Set = ["format-bench", "progressive-bench"]
 
 /// Programs that draw SVG themselves.
 let draws: Set = ["format-bench"]
+
+/// Programs that use a cache that machines share.
+let shares: Set = ["fleet-bench"]
 
 /// Programs in which malloc is a counting one.
 let countsMemory: Set = ["memory-cache-bench", "jpeg-bench"]
@@ -42,6 +45,7 @@ let package = Package(
                 name: name,
                 dependencies: ["BenchSupport", .product(name: "WebImage", package: "WebImage")]
                     + (linksFormats.contains(name) ? [.product(name: "WebImageFormats", package: "WebImage")] : [])
+                    + (shares.contains(name) ? [.product(name: "WebImageFleet", package: "WebImage")] : [])
                     + (draws.contains(name) ? [.product(name: "WebImageSVG", package: "WebImage")] : [])
                     + (countsMemory.contains(name) ? ["CAllocationCounter"] : []),
                 path: "Sources/\(name)",

@@ -4,7 +4,7 @@
 import argparse
 import sys
 
-from bench import disk, downloads, formats, gtk, isolation, jpeg, memory, pipeline, progressive, regions, report, start, workshop
+from bench import disk, downloads, fleet, formats, gtk, isolation, jpeg, memory, pipeline, progressive, regions, report, start, workshop
 
 GROUPS = {
     "start": start.rows,
@@ -17,6 +17,7 @@ GROUPS = {
     "progressive": progressive.rows,
     "pipeline": pipeline.rows,
     "downloads": downloads.rows,
+    "fleet": fleet.rows,
     "gtk": gtk.rows,
 }
 
