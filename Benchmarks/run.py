@@ -4,7 +4,8 @@
 import argparse
 import sys
 
-from bench import disk, downloads, fleet, formats, gtk, isolation, jpeg, memory, pipeline, progressive, regions, report, start, workshop
+from bench import (disk, downloads, fleet, formats, gtk, isolation, jpeg, memory, pipeline, progressive, regions, report, server, start,
+                   workshop)
 
 GROUPS = {
     "start": start.rows,
@@ -19,6 +20,7 @@ GROUPS = {
     "downloads": downloads.rows,
     "fleet": fleet.rows,
     "gtk": gtk.rows,
+    "server": server.rows,
 }
 
 

@@ -109,18 +109,22 @@ class Workshop:
 
     def pillow_simd(self):
         """The Python that has Pillow-SIMD; None when it cannot be built here."""
-        place = self.place / "pillow-simd"
+        return self.venv("pillow-simd", PILLOW_SIMD, "Debian's Pillow stands in for it", CC="cc -mavx2")
+
+    def venv(self, name, requirement, otherwise, **variables):
+        """A Python that has a package of PyPI; None when it cannot be had here."""
+        place = self.place / name
         python = place / "bin" / "python"
         if (place / "complete").exists():
             return python
-        print("Building Pillow-SIMD from PyPI …", flush=True)
+        print(f"Getting {requirement} from PyPI …", flush=True)
         shutil.rmtree(place, ignore_errors=True)
         try:
             subprocess.run([SYSTEM_PYTHON, "-m", "venv", place], check=True, stdout=subprocess.DEVNULL)
-            subprocess.run([python, "-m", "pip", "install", "--quiet", PILLOW_SIMD], check=True, timeout=600,
-                           env={**os.environ, "CC": "cc -mavx2"})
+            subprocess.run([python, "-m", "pip", "install", "--quiet", requirement], check=True, timeout=600,
+                           env={**os.environ, **variables})
         except (subprocess.SubprocessError, OSError) as error:
-            print(f"Pillow-SIMD cannot be had ({error}); Debian's Pillow stands in for it.")
+            print(f"{requirement} cannot be had ({error}); {otherwise}.")
             return None
         (place / "complete").touch()
         return python
@@ -200,16 +204,16 @@ def column(reports, name):
 
 
 @contextlib.contextmanager
-def nginx(documents, state, is_remote=False):
-    """Serves a folder from loopback as fast as nginx can, or as late as from afar; the URL it answers at."""
+def nginx(documents, state, is_remote=False, filters=False):
+    """Serves a folder from loopback as fast as nginx can, or as late as from afar, or its pictures in small; the URL it answers at."""
     state.mkdir(exist_ok=True)
     for _ in range(5):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         configuration = state / "nginx.conf"
-        module, delays, places = REMOTE if is_remote else ("", "", "root {documents};")
-        configuration.write_text(NGINX.format(state=state, port=port, module=module, delays=delays,
+        module, delays, places = REMOTE if is_remote else FILTERS if filters else ("", "", "root {documents};")
+        configuration.write_text(NGINX.format(state=state, port=port, module=module, delays=delays, workers=2 if filters else 1,
                                               places=places.format(documents=documents),
                                               user="user root;" if os.getuid() == 0 else ""))
         path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
@@ -239,11 +243,14 @@ REMOTE = ("load_module /usr/lib/nginx/modules/ngx_http_echo_module.so;",
           "split_clients $request_uri $delay { 20% 0.02; 20% 0.05; 20% 0.09; 20% 0.14; * 0.2; }",
           "location / {{ echo_sleep $delay; echo_exec @files; }}\n        location @files {{ root {documents}; }}")
 
+FILTERS = ("load_module /usr/lib/nginx/modules/ngx_http_image_filter_module.so;", "",
+           "location / {{ root {documents}; image_filter resize 512 -; image_filter_jpeg_quality 80; image_filter_buffer 32M; }}")
+
 NGINX = """
 {user}
 {module}
 daemon off;
-worker_processes 1;
+worker_processes {workers};
 pid {state}/nginx.pid;
 error_log {state}/error.log;
 events {{ worker_connections 1024; }}
