@@ -159,7 +159,7 @@ struct EncodedWork: Work {
         let encode = { () throws(WebImageError) -> Data in
             let format = encoding.format(of: image, by: coder)
             let data = try coder.encodeImageOrAnimation(image, to: format, options: encoding.options(for: format))
-            job.pipeline.totals.encodes.add()
+            if !job.isCancelled { job.pipeline.totals.encodes.add() }
             return data
         }
         guard let use = encoding.originalUse, let original else { return try encode() }
