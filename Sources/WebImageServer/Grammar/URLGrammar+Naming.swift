@@ -18,8 +18,12 @@ extension ImgproxyGrammar {
         }
         // Those would be removed again when the path is divided, and change what is signed.
         signed = Array(signed.drop { $0 == UInt8(ascii: "/") })
-        // An empty format is none.
-        if signed.last == separator { signed.removeLast() }
+        // An empty format is none. Slashes within base64 mean nothing.
+        if isPlain {
+            if signed.last == separator { signed.removeLast() }
+        } else {
+            while signed.last == separator || signed.last == UInt8(ascii: "/") { signed.removeLast() }
+        }
         signed += [separator] + Array(name.utf8) + filename
         guard let signature = signature(of: signed, like: path.signature) else { return nil }
         return FormatName.text(configuration.pathPrefix, signature, signed)
