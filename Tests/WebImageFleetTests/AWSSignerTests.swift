@@ -49,7 +49,8 @@ struct SHA256Tests {
     private let time = AWSSigner.Time(secondsSince1970: 1_369_353_600)
 
     private func signature(_ request: AWSSigner.Request) throws -> String {
-        try #require(AWSSigner(region: "us-east-1").authorization(for: request, at: time, try #require(example)))
+        let credentials = try #require(example)
+        return try #require(AWSSigner(region: "us-east-1").authorization(for: request, at: time, credentials))
     }
 
     @Test func `A part of an object is read as in the reference of S3`() throws {
