@@ -7,7 +7,7 @@ import WebImage
 @testable import WebImageServer
 
 /// Overload, origins that hang, and the end of a process under load. `Scripts/bench --only server` measures the same with more clients.
-@Suite(.timeLimit(.minutes(5))) struct OverloadTests {
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(5))) struct OverloadTests {
     private static let jpeg = try? Array(Fixtures.data("Options/photo.jpg"))
 
     private func photo() throws -> LoopbackResponse {

@@ -222,6 +222,7 @@ import Testing
         // The same if it is evicted.
         await harness.cache.clear(.all)
         try await store([90])
+        await harness.cache.flush()
         harness.cache.diskCache.removeData(forKey: key(nil))
         let second = try await self.trace(await restarted(), context(30))
         #expect(second.keys.isEmpty && requestCount == requests + 3)
