@@ -27,7 +27,7 @@ struct RedisClientTests {
         let server = try await RedisServer()
         let client = RedisClient(server.configuration)
         await withTaskGroup(of: Bool.self) { group in
-            for number in 0..<1000 {
+            for number in 0..<TestEffort.rounds(1000) {
                 group.addTask {
                     let value = String(repeating: "\(number) ", count: number % 50)
                     _ = await client.reply("SET", "k\(number)", value)
