@@ -26,7 +26,8 @@ final class ImageLoads: Sendable {
         var hosts: HostQueues
         var loads: [UInt64: ImageLoad] = [:]
         var lastNumber: UInt64 = 0
-        var isDraining = false
+        /// The number of admitted requests that have neither begun nor been put into the queue of their host.
+        var arrivingCount = 0
     }
 
     private let state: ConditionLock<State>
@@ -61,9 +62,9 @@ final class ImageLoads: Sendable {
         return state.withLock { $0.loads.values.contains { $0.startTime < limit } }
     }
 
-    /// Blocks until the number of waiting requests is as wanted; false after so many seconds.
+    /// Blocks until the number of waiting requests is as wanted, and all of them have begun or are in a queue; false after so many seconds.
     func wait(seconds: Double, until condition: (Int) -> Bool) -> Bool {
-        state.wait(seconds: seconds) { condition($0.admission.count) ? true : nil } ?? false
+        state.wait(seconds: seconds) { $0.arrivingCount == 0 && condition($0.admission.count) ? true : nil } ?? false
     }
 
     /// Admits a request or refuses it. An admitted one must be started.
@@ -74,7 +75,10 @@ final class ImageLoads: Sendable {
     func admit(_ client: String, host: String, key: String) -> Admission.Decision {
         let jobCount = jobCount()
         return state.withLock { state in
-            state.admission.enter(client, jobCount: jobCount, hostWait: state.hosts.wait(host: host, key: key))
+            let hostWait = state.hosts.wait(host: host, key: key)
+            let decision = state.admission.enter(client, jobCount: jobCount, hostWait: hostWait)
+            if case .admitted = decision { state.arrivingCount += 1 }
+            return decision
         }
     }
 
@@ -86,9 +90,10 @@ final class ImageLoads: Sendable {
             state.loads[load.number] = load
             return (load, state.hosts.enter(load.number, host: request.host, key: request.key))
         }
-        state.broadcast()
         load.setTimer(delays.after(UInt64(max(timeout, 0.001) * 1e9)) { load.end(.expired) })
         if starts { load.begin() }
+        state.withLock { $0.arrivingCount -= 1 }
+        state.broadcast()
         return load
     }
 
