@@ -90,7 +90,9 @@ def materials(shop):
     call([SYSTEM_PYTHON, "-c", "import sys; from PIL import Image; Image.open(sys.argv[1]).convert('RGB').save(sys.argv[2])",
           shop.single_picture(12), large])
     call(["jpegtran", "-restart", "1", "-outfile", part / "large.jpg", shop.single_picture(12)])
-    call(["avifenc", "--speed", "8", "--min", "20", "--max", "30", large, part / "large.avif"])
+    # Drawn pictures are smooth: at the quality of the small one, this would have a fifth of the bytes of a photo, and decoding it would be
+    # page faults for the most part.
+    call(["avifenc", "--speed", "8", "--min", "10", "--max", "20", large, part / "large.avif"])
     call(["cjxl", large, part / "large.jxl", "--quality", "85", "--effort", "4"])
     call([SYSTEM_PYTHON, "-B", "-c", TILES, PROJECT / "Scripts" / "make-fixtures", large, part / "large.heic"])
     part.rename(place)
