@@ -105,7 +105,10 @@
             _ request: VariantRequest,
             _ grammar: any URLGrammar
         ) throws(FuzzFinding) {
-            guard request.options.format == nil, !request.options.raw else { return }
+            // The server redirects only for images that it has loaded.
+            guard request.options.format == nil, !request.options.raw, URL(string: request.source)?.host() != nil else {
+                return
+            }
             guard let named = grammar.path(path, naming: .webp) else { return }
             var expected = request
             expected.options.format = .webp
