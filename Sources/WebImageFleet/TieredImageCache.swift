@@ -9,8 +9,9 @@ public import WebImageCache
 /// ```
 ///
 /// A load that finds nothing on this machine asks the store, and keeps what it finds on the local disk. If the store has nothing either,
-/// one machine gets the image from its server, decodes and transforms it, and the others wait for it, by default for at most two seconds. A store that is gone, slow or full
-/// costs a load its timeout at most, a few times; then it is not asked for a second. A load never fails because of it.
+/// one machine gets the image from its server, decodes and transforms it, and the others wait for it, by default for at most two
+/// seconds. A store that is gone, slow or full costs a load its timeout at most, a few times; then it is not asked for a second. A load
+/// never fails because of it.
 ///
 /// Only images that a server gives to everyone leave the machine: those that were requested without credentials, cookies and hooks of the
 /// downloader, by the library's downloader, and whose response is neither `private` nor `no-store`, sets no cookie, and does not vary

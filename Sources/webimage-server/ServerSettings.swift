@@ -213,11 +213,7 @@ struct ServerSettings {
         result.cacheDirectory = text(.cacheDir)
         result.cacheByteCount = try integer(.cacheSize, 0...1 << 50, result.cacheByteCount)
         if let text = text(.remoteCache), !text.isEmpty {
-            let isS3 = text.lowercased().hasPrefix("s3:")
-            do throws(WebImageError) {
-                result.remoteStore =
-                    try isS3 ? RemoteImageStore(s3: text, timeout: 0.5) : RemoteImageStore(redis: text, timeout: 0.5)
-            } catch {
+            do throws(WebImageError) { result.remoteStore = try RemoteImageStore.make(at: text, timeout: 0.5) } catch {
                 throw UsageError("--remote-cache: \(error.message)")
             }
         }

@@ -56,12 +56,7 @@ enum RemoteOptions {
         )
         let secrets = try secrets(arguments.value("--remote-secret-file"))
         do throws(WebImageError) {
-            let isS3 = url.lowercased().hasPrefix("s3:")
-            let store =
-                try isS3
-                ? RemoteImageStore(s3: url, timeout: 1)
-                : RemoteImageStore(redis: url, timeout: 1, certificates: certificates)
-            return store.sealed(with: secrets)
+            return try RemoteImageStore.make(at: url, timeout: 1, certificates: certificates).sealed(with: secrets)
         } catch {
             throw UsageError("the remote cache: \(error.message)")
         }

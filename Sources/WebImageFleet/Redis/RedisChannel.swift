@@ -74,7 +74,7 @@ final class RedisChannel {
         sentCount = 0
     }
 
-    /// Receives bytes: fewer than the buffer takes only if there are no more now.
+    /// Receives bytes. Returns fewer than fit into the buffer only if no more have arrived.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> RedisSocket.Progress {
         guard let tls else { return socket.receive(into: buffer) }
         while true {

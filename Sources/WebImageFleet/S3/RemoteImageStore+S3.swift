@@ -29,3 +29,19 @@ extension RemoteImageStore {
         self.init(S3Store(client, patience: UInt64(seconds * 1e9)))
     }
 }
+
+extension RemoteImageStore {
+    /// Creates the store at the address of a bucket (`s3:`) or of a server of Redis, as programs get it from their users.
+    ///
+    /// - Throws: the errors of the initializers for these addresses.
+    package static func make(
+        at address: String,
+        timeout: Double,
+        certificates: RemoteStoreCertificates = RemoteStoreCertificates()
+    ) throws(WebImageError) -> RemoteImageStore {
+        guard address.lowercased().hasPrefix("s3:") else {
+            return try RemoteImageStore(redis: address, timeout: timeout, certificates: certificates)
+        }
+        return try RemoteImageStore(s3: address, timeout: timeout)
+    }
+}

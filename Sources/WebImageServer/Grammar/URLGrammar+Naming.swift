@@ -16,7 +16,7 @@ extension ImgproxyGrammar {
             filename = [UInt8(ascii: "/")] + last
             signed.removeLast(filename.count)
         }
-        // Those would be removed again when the path is divided, and change what is signed.
+        // Leading slashes are removed when the path is divided, so they must not be signed.
         signed = Array(signed.drop { $0 == UInt8(ascii: "/") })
         // An empty format is none. Slashes within base64 mean nothing.
         if isPlain {
