@@ -134,8 +134,22 @@ struct IsolatedCoderTests {
         // A coder that is already isolated stays unchanged.
         #expect(CoderIdentity(DecodingPlace.isolated.coder(insteadOf: coder)) == CoderIdentity(coder))
         #expect(CoderIdentity(DecodingPlace.inProcess.coder(insteadOf: base)) == CoderIdentity(base))
+        // Others, however many, do not take the place of one that is used: later loads join its running ones.
         for _ in 0..<40 { _ = DecodingPlace.isolated.coder(insteadOf: ImageCodersManager()) }
-        #expect(CoderIdentity(coder) != CoderIdentity(DecodingPlace.isolated(isolation).coder(insteadOf: base)))
+        #expect(CoderIdentity(coder) == CoderIdentity(DecodingPlace.isolated(isolation).coder(insteadOf: base)))
+        withExtendedLifetime(coder) {}
+    }
+
+    @Test func `Coders that no load uses are released, but for the latest`() {
+        let base = ImageCodersManager()
+        func coder(_ domain: String) -> IsolatedImageCoder? {
+            let isolation = IsolationHarness.isolation { $0.domain = domain }
+            return DecodingPlace.isolated(isolation).coder(insteadOf: base) as? IsolatedImageCoder
+        }
+        weak let first = coder("unused")
+        #expect(first != nil)
+        for number in 0..<100 { _ = coder("unused \(number)") }
+        #expect(first == nil)
     }
 }
 

@@ -164,6 +164,56 @@ import WebImage
         #expect(service.manager.encodeCount == 1)
     }
 
+    @Test func `Equal requests are one decode although loads of many other policies come between them`() async throws {
+        let gate = Gate()
+        let jpeg = try #require(Self.jpeg)
+        let server = try ServerUnderTest { _ in
+            .delayed(gate, then: .response(headers: [("Cache-Control", "max-age=600")], body: jpeg))
+        }
+        let service = server.server.service
+        async let first = server.get("/w:40")
+        #expect(await valueOnThread { service.imageLoads.wait(seconds: 30) { $0 == 1 } })
+        for number in 1...100 {
+            var policy = SourcePolicy.untrusted
+            policy.allowed = [SourceRule("127.0.0.1:\(number)")].compactMap { $0 }
+            policy.isolatedFormats = DecodeIsolation.riskyFormats
+            _ = policy.decoding.coder(insteadOf: ImageCodersManager.shared)
+        }
+        async let second = server.get("/w:40")
+        #expect(await valueOnThread { service.imageLoads.wait(seconds: 30) { $0 == 2 } })
+        gate.open()
+        #expect(await [first.status, second.status] == [200, 200])
+        #expect(server.origin.requestCount() == 1)
+        #expect(service.manager.statistics.decodes == 1)
+        #expect(service.manager.encodeCount == 1)
+    }
+
+    @Test func `Requests that arrive while the first answer is finished share it, too`() async throws {
+        let server = try server()
+        let (port, count) = (server.server.port, TestEffort.rounds(200))
+        let targets = (0..<count).map { server.target("/w:40", "/photo.jpg?\($0)") }
+        // The clients go through the same images, each as fast as it can, so that they meet at all points of a load.
+        let failures = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    await valueOnThread {
+                        guard let client = TestClient(port: port) else { return count }
+                        return targets.count { target in
+                            client.send("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
+                            return client.readAnswer()?.status != 200
+                        }
+                    }
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        let manager = server.server.service.manager
+        #expect(failures == 0)
+        #expect(server.origin.requestCount() == count)
+        #expect(manager.statistics.decodes == count)
+        #expect(manager.encodeCount == count)
+    }
+
     @Test func `A request with a body is refused, and what follows is not a request`() async throws {
         let server = try server()
         let bodies = [
