@@ -1,6 +1,7 @@
 """How near thumbnails come to a full decode scaled with Lanczos."""
 
 import concurrent.futures
+import functools
 import math
 import os
 
@@ -8,25 +9,24 @@ import numpy
 from PIL import Image
 
 
-def luma(picture):
-    return numpy.asarray(picture.convert("RGB").convert("L"), numpy.float64)
+def values(picture, channels):
+    return numpy.asarray(picture.convert("RGB").convert(channels), numpy.float64)
 
 
-def of_one(arguments):
-    folders, path = arguments
+def of_one(folders, channels, path):
     with Image.open(path) as source:
         original = source.convert("RGB")
     results = []
     for folder in folders:
         with Image.open(folder / path.name) as thumbnail:
             reference = original.resize(thumbnail.size, Image.LANCZOS)
-            error = ((luma(thumbnail) - luma(reference)) ** 2).mean()
+            error = ((values(thumbnail, channels) - values(reference, channels)) ** 2).mean()
         results.append(10 * math.log10(255**2 / max(error, 1e-9)))
     return results
 
 
-def of_folders(folders, pictures):
-    """The mean over the pictures, for each folder of thumbnails."""
+def of_folders(folders, pictures, channels="L"):
+    """The mean over the pictures, for each folder of thumbnails: of their luma, or of other channels such as RGB."""
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(of_one, [(folders, path) for path in pictures], chunksize=8))
+        results = list(pool.map(functools.partial(of_one, folders, channels), pictures, chunksize=8))
     return [float(numpy.mean(column)) for column in zip(*results)]

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 
-from . import clients
+from . import clients, psnr
 from .model import Contract, Row
 from .workshop import PROJECT, SYSTEM_PYTHON, answers, column, nginx
 
@@ -56,6 +56,14 @@ def source(origin, number):
 
 def target(origin, number, options="w:512/q:80"):
     return f"/_/{options}/plain/{source(origin, number).replace('?', '%3F')}@jpg"
+
+
+def thumbor_target(origin, number):
+    return f"/unsafe/512x0/filters:quality(80)/{source(origin, number).replace('?', '%3F')}"
+
+
+def filter_target(_, number):
+    return f"/{number % 12}.jpg?{number}"
 
 
 class Process:
@@ -188,26 +196,52 @@ def cold(shop, make, origin, pictures):
         "without-cache": lambda: command(shop, origin, count, "--no-cache"),
     }
     with contextlib.ExitStack() as stack:
+        others = {}
         thumbor = stack.enter_context(Thumbor(shop)) if thumbor_python(shop) else None
         if thumbor:
-            runs["thumbor"] = lambda: thumbor.fetch(
-                [f"/unsafe/512x0/filters:quality(80)/{source(origin, number).replace('?', '%3F')}" for number in range(count)])
+            runs["thumbor"] = lambda: thumbor.fetch([thumbor_target(origin, number) for number in range(count)])
+            others[THUMBOR] = (thumbor, thumbor_target)
         if FILTER_MODULE.exists():
             gd = stack.enter_context(Nginx(shop, pictures, filters=True))
-            runs["filter"] = lambda: gd.fetch([f"/{number % 12}.jpg?{number}" for number in range(count // 4)])
+            runs["filter"] = lambda: gd.fetch([filter_target(origin, number) for number in range(count // 4)])
+            others[FILTER] = (gd, filter_target)
         results = shop.in_turns(runs)
+        with make("server-quality") as server:
+            makers = {"ours": (server, target), **others}
+            folders = {name: saved(shop, *maker, origin) for name, maker in makers.items()}
     peers = {name: results[key] for key, name in (("thumbor", THUMBOR), ("filter", FILTER)) if key in results}
     limits = {THUMBOR: 1.2, FILTER: 5}
-    title = "Server: JPEG of 6 megapixels to 512 px, cold"
-    yield Row("server-cold", title, "images/s", column(results["ours"], "rate"),
+    title = "Server: JPEG of 6 megapixels to 512 px"
+    yield Row("server-cold", f"{title}, cold", "images/s", column(results["ours"], "rate"),
               peers={name: column(reports, "rate") for name, reports in peers.items()},
               contracts=[Contract(">=", limits[name], name) for name in peers], more_is_better=True,
               note="8 connections; nginx has the originals itself")
-    yield Row("server-cold-cpu", f"{title}, CPU", "ms", column(results["ours"], "cpu"),
+    yield Row("server-cold-cpu", f"{title}, cold, CPU", "ms", column(results["ours"], "cpu"),
               peers={COMMAND: column(results["get"], "cpu"), WITHOUT_CACHE: column(results["without-cache"], "cpu"),
                      **{name: column(reports, "cpu") for name, reports in peers.items()}},
               contracts=[Contract("<=", 1.05, COMMAND)], in_chart=False,
               note="server and command have a cache on disk; the command stores original and thumbnail there, and writes the file")
+    yield from quality(title, folders, pictures)
+
+
+def quality(title, folders, pictures):
+    """How near the images come to their originals, which are decoded as a whole and scaled with Lanczos."""
+    names = list(folders)
+    sizes = ", ".join(f"{name} {sum(file.stat().st_size for file in folders[name].iterdir()) / 12_000:.1f} kB" for name in names)
+    files = sorted(pictures.iterdir())
+    for key, what, channels in [("luma", "luma PSNR", "L"), ("colour", "PSNR of red, green and blue", "RGB")]:
+        ours, *theirs = psnr.of_folders(list(folders.values()), files, channels)
+        yield Row(f"server-quality-{key}", f"{title}, {what}", "dB", [ours], peers={name: [value] for name, value in zip(names[1:], theirs)},
+                  contracts=[Contract(">=", round(max(theirs) - 0.1, 2))] if theirs else [], more_is_better=True, in_chart=False,
+                  note=f"mean of 12, all of quality 80; {sizes}")
+
+
+def saved(shop, server, make_target, origin):
+    """A folder with a server's images of the twelve originals, which have their names."""
+    folder = shop.folder("server-images")
+    for number in range(12):
+        (folder / f"{number}.jpg").write_bytes(clients.get(server.port, make_target(origin, number))[1])
+    return folder
 
 
 def ours(shop, make, origin, count):
@@ -264,7 +298,7 @@ def overload(shop, make, origin):
         hit = target(origin, 0)
         clients.get(server.port, hit)
         capacity = server.fetch([target(origin, number) for number in range(100, 100 + (48 if shop.quick else 240))])["rate"]
-        with clients.Probe(server.port, hit) as probe:
+        with clients.probe(server.port, hit) as probe:
             many = (target(origin, number) for number in range(1000, 10_000_000))
             outcome = clients.open_loop(server.port, many, 4 * capacity, seconds)
         made = [time for status, time in outcome if status == 200]
@@ -275,10 +309,11 @@ def overload(shop, make, origin):
               contracts=[Contract(">=", 0.9, "without overload")], more_is_better=True, in_chart=False)
     yield Row("server-overload-late", f"{title}, requests that got neither the image nor a refusal", "in all",
               [len(outcome) - len(made) - len(refused)], contracts=[Contract("<=", 0)], in_chart=False, note=f"of {len(outcome)}")
+    first = "" if clients.can_go_first() else "; the client waits for processors, too: it is not root's"
     yield Row("server-overload-refused", f"{title}, refusals, 99th percentile", "ms", [clients.percentile(refused, 99)],
-              contracts=[Contract("<=", 5)], in_chart=False, note=f"median {clients.percentile(refused, 50):.2f} ms")
-    yield Row("server-overload-hits", f"{title}, hits meanwhile, 99th percentile", "ms", [clients.percentile(probe.milliseconds, 99)],
-              contracts=[Contract("<=", 10)], in_chart=False, note=f"median {clients.percentile(probe.milliseconds, 50):.2f} ms")
+              contracts=[Contract("<=", 5)], in_chart=False, note=f"median {clients.percentile(refused, 50):.2f} ms{first}")
+    yield Row("server-overload-hits", f"{title}, hits meanwhile, 99th percentile", "ms", [clients.percentile(probe.result, 99)],
+              contracts=[Contract("<=", 10)], in_chart=False, note=f"median {clients.percentile(probe.result, 50):.2f} ms")
     yield Row("server-overload-memory", f"{title}, peak memory", "MiB", [memory],
               contracts=[Contract("<=", (PIXELS >> 20) + 64)], in_chart=False, note=f"the limit of decoded pixels is {PIXELS >> 20} MiB")
 
@@ -293,11 +328,11 @@ def parked(shop, make, origin):
             while server.counter("requests_waiting") < count:
                 assert time.monotonic() < deadline, "requests are not waiting: " + str(server.counter("requests_waiting"))
                 time.sleep(0.05)
-            with clients.Probe(server.port, hit) as probe:
+            with clients.probe(server.port, hit) as probe:
                 rate = server.fetch([target(origin, number) for number in range(100, 148)])["rate"]
             assert clients.get(server.port, "/ready")[0] == 200
     title = f"Server: {count} requests wait for an origin that hangs"
-    yield Row("server-parked", f"{title}, hits meanwhile, 99th percentile", "ms", [clients.percentile(probe.milliseconds, 99)],
+    yield Row("server-parked", f"{title}, hits meanwhile, 99th percentile", "ms", [clients.percentile(probe.result, 99)],
               contracts=[Contract("<=", 10)], in_chart=False, note=f"another origin's images meanwhile: {rate:.0f} a second")
 
 
