@@ -140,6 +140,8 @@ final class MicroHTTPPeer: Sendable {
     ) {
         guard let connection, let peer else { return }
         if webimage_http_is_start(code) {
+            // The loop's thread: answers must not wait for decodes, which use all processors.
+            webimage_http_ask_for_latency()
             var text = [CChar](repeating: 0, count: 64)
             webimage_http_peer_name(connection, &text, text.count)
             let name = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -45,6 +45,10 @@ struct MHD_Daemon *webimage_http_start(const struct webimage_http_settings *sett
 /// Accepts the connections that wait at a listener which the daemon does not use any more.
 void webimage_http_adopt_waiting(struct MHD_Daemon *daemon, int listener);
 
+/// Asks the scheduler to run this thread soon after it was woken, for short times (0.1 ms), although other threads compute. Only the first call
+/// of a thread does something. Linux 6.12 and newer do it.
+void webimage_http_ask_for_latency(void);
+
 /// The number of open connections.
 unsigned int webimage_http_connection_count(struct MHD_Daemon *daemon);
 
