@@ -18,6 +18,25 @@ package struct OptionSpec: Sendable {
     /// The option that every program and command has.
     package static let help = OptionSpec("--help", short: "-h", "print this help")
 
+    /// The options of programs that share images in a store, besides its address.
+    package static let remoteStore = [
+        OptionSpec(
+            "--remote-ca",
+            value: "FILE",
+            "certificates of the authorities that rediss: trusts; the system's by default"
+        ),
+        OptionSpec(
+            "--remote-certificate",
+            value: "FILE",
+            "certificate of this client for rediss:, with its private key; none by default"
+        ),
+        OptionSpec(
+            "--remote-secret-file",
+            value: "FILE",
+            "file of a secret that verifies shared images; or $WEBIMAGE_REMOTE_SECRET"
+        ),
+    ]
+
     /// The names of the option, the short one first.
     package var names: [String] { (short.map { [$0] } ?? []) + [name] }
 

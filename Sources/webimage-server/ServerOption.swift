@@ -5,7 +5,7 @@ enum ServerOption: String, CaseIterable {
     case listen, grammar, key, salt, signatureSize, trustedSignatures, presets, onlyPresets, sizes, insecure, baseURL
     case allowedSources, pathPrefix, allow, root, isolate, maxSourceMegapixels, maxSourceSize
     case negotiate, formats, quality, watermark, watermarkOpacity, maxAge
-    case cacheDir, cacheSize, remoteCache, memory, hotMemory
+    case cacheDir, cacheSize, remoteCache, remoteCA, remoteCertificate, remoteSecretFile, memory, hotMemory
     case timeout, downloads, loadsPerHost, waiting, waitingPerClient, connections, threads
     case log, drain, drainDelay
 
@@ -80,7 +80,10 @@ enum ServerOption: String, CaseIterable {
         case .maxAge: ("SECONDS", "longest max-age of answers; 31536000 by default")
         case .cacheDir: ("DIR", "parent of the cache's directory; ~/.cache/webimage by default")
         case .cacheSize: ("BYTES", "bytes on disk; 1073741824 by default")
-        case .remoteCache: ("URL", "share images with other servers: redis://[USER:PASSWORD@]HOST, s3://BUCKET")
+        case .remoteCache: ("URL", "share images with other servers: redis[s]://[USER:PASSWORD@]HOST, s3://BUCKET")
+        case .remoteCA, .remoteCertificate, .remoteSecretFile:
+            // The same as the command's.
+            OptionSpec.remoteStore.first { $0.name == name }.map { ($0.value, $0.help) } ?? (nil, "")
         case .memory: ("BYTES", "bytes of decoded pixels; 536870912 by default")
         case .hotMemory: ("BYTES", "bytes of encoded images in memory; 67108864 by default")
         case .timeout: ("SECONDS", "time for an image; 10 by default")

@@ -209,14 +209,22 @@ struct ServerSettings {
         return .data(Array(data))
     }
 
+    private func remoteStore() throws(UsageError) -> RemoteImageStore? {
+        guard let address = text(.remoteCache), !address.isEmpty else { return nil }
+        var settings = RemoteStoreSettings(address: address)
+        settings.certificates.authorityFile = text(.remoteCA)
+        settings.certificates.certificateFile = text(.remoteCertificate)
+        settings.secretFile = text(.remoteSecretFile)
+        settings.secretText = environment[RemoteStoreSettings.secretVariable]
+        do throws(WebImageError) { return try settings.store(timeout: 0.5) } catch {
+            throw UsageError("--remote-cache: \(error.message)")
+        }
+    }
+
     private func setLimits(_ result: inout ImageServerConfiguration) throws(UsageError) {
         result.cacheDirectory = text(.cacheDir)
         result.cacheByteCount = try integer(.cacheSize, 0...1 << 50, result.cacheByteCount)
-        if let text = text(.remoteCache), !text.isEmpty {
-            do throws(WebImageError) { result.remoteStore = try RemoteImageStore.make(at: text, timeout: 0.5) } catch {
-                throw UsageError("--remote-cache: \(error.message)")
-            }
-        }
+        result.remoteStore = try remoteStore()
         result.memoryByteCount = try integer(.memory, 16 << 20...1 << 45, result.memoryByteCount)
         result.hotByteCount = try integer(.hotMemory, 0...1 << 45, result.hotByteCount)
         result.timeout = try number(.timeout, 0.1...3600, result.timeout)

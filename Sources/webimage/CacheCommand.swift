@@ -30,7 +30,7 @@ enum CacheCommand: Command {
                 value: "URL",
                 "for stats and clear: the store that machines share; 'env': $WEBIMAGE_REMOTE_CACHE"
             ),
-        ] + CommonOptions.cacheSpecs + RemoteOptions.specs
+        ] + CommonOptions.cacheSpecs + OptionSpec.remoteStore
 
     static func run(_ arguments: ParsedArguments) async throws -> Int32 {
         let common = try CommonOptions(arguments)

@@ -58,7 +58,7 @@ struct CommonOptions: Sendable {
             ),
             OptionSpec("--max-concurrent", short: "-j", value: "N", "maximum concurrent downloads; 6 by default"),
             OptionSpec("--quiet", "no progress bars and no lines for successful sources"),
-        ] + RemoteOptions.specs + SourceOptions.specs
+        ] + OptionSpec.remoteStore + SourceOptions.specs
 
     /// Options of commands that decode.
     static let memorySpecs: [OptionSpec] = [
