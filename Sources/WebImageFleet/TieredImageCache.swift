@@ -21,7 +21,7 @@ public import WebImageCache
 ///
 /// Methods that read without a load concern this machine only. A removal also removes the entry from the store, if this object has used it
 /// there, and ``clear(_:completion:)`` all entries.
-public final class TieredImageCache: ImageCaching, LocalCacheOwner {
+public final class TieredImageCache: ImageCaching, LocalCacheOwner, PendingWrites {
     private struct State {
         /// The loads that have a lease, by their key.
         var flights: [String: RemoteFlight] = [:]
@@ -75,21 +75,24 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner {
         self.rules = rules
         self.clock = clock
         self.delays = delays
+        CacheRegistry.shared.add(self)
     }
 
     /// Waits until what was stored so far is on the local disk and in the remote store, or was dropped: at most a few seconds. Call it
-    /// before a short-lived program ends.
+    /// before a short-lived program ends; ``WebImageLifecycle/willTerminate(within:)`` includes it.
     public func flush() async {
         await local.flush()
-        await awaitCompletion { completion in
-            let isBusy = state.withLock { state in
-                guard state.pendingCount > 0 else { return false }
-                state.idle.append(completion)
-                return true
-            }
-            if !isBusy { completion() }
+        await awaitCompletion { flush(completion: $0) }
+    }
+
+    package func flush(completion: @escaping @Sendable () -> Void) {
+        let send: @Sendable () -> Void = { self.counters.send(completion: completion) }
+        let isBusy = state.withLock { state in
+            guard state.pendingCount > 0 else { return false }
+            state.idle.append(send)
+            return true
         }
-        await awaitCompletion { counters.send(completion: $0) }
+        if !isBusy { send() }
     }
 
     /// What this cache has done with the store since it was created.

@@ -49,7 +49,8 @@ enum ServerProgram {
             complain("ending")
             let isDone = server.drain(within: time, after: delay)
             watchdog?.stop()
-            WebImageLifecycle.willTerminate(within: 5)
+            // The server has the cache whose writes are waited for.
+            withExtendedLifetime(server) { _ = WebImageLifecycle.willTerminate(within: 5) }
             if !isDone { complain("requests were cut off after \(time) s") }
             return 0
         } catch let error as UsageError {

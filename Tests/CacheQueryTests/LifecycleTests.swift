@@ -54,6 +54,31 @@ import WebImage
         for cache in caches { #expect(cache.prepareForExit(within: 20)) }
     }
 
+    @Test func `What is also written elsewhere is written after the disk, and within the time`() {
+        final class Elsewhere: PendingWrites {
+            let disk: FakeDisk
+            let passes = Lock<[Int]>([])
+            let isStuck: Bool
+            init(_ disk: FakeDisk, isStuck: Bool) { (self.disk, self.isStuck) = (disk, isStuck) }
+            func flush(completion: @escaping @Sendable () -> Void) {
+                passes.withLock { $0.append(disk.content.withLock { $0.passes.count }) }
+                if !isStuck { completion() }
+            }
+        }
+        for isStuck in [false, true] {
+            let registry = CacheRegistry(clock: ticking())
+            let disk = FakeDisk()
+            let cache = disk.cache()
+            let elsewhere = Elsewhere(disk, isStuck: isStuck)
+            registry.add(cache.upkeep)
+            registry.add(elsewhere)
+            do { registry.add(Elsewhere(disk, isStuck: true)) }
+            #expect(registry.terminate(within: 2.001) == !isStuck, "a released one is not waited for")
+            #expect(elsewhere.passes.withLock { $0 } == [0], "before the disk is trimmed")
+            #expect(passes(disk).count == 1)
+        }
+    }
+
     @Test func `A second call does nothing and returns the same result`() {
         let registry = CacheRegistry()
         let disk = FakeDisk()

@@ -65,6 +65,13 @@ struct ServerFleetTests {
         let other = target.replacingOccurrences(of: "w:20", with: "w:10")
         #expect(await LoopbackAnswer.get(other, port: second.port, fields: "Connection: close\r\n").status == 200)
         #expect(fleet.origin.requestCount() == 1)
+        // Servers that end add what they have counted to the sums of all.
+        for server in [first, second] {
+            server.process.send(SIGTERM)
+            #expect(await server.process.wait() == 0)
+        }
+        let sums = try await redis.store().report().statistics
+        #expect(sums.storeCount >= 2 && sums.hitCount >= 1, "\(sums)")
     }
 
     @Test func `A wrong address of the store is an error of usage that keeps the password`() async throws {

@@ -1,9 +1,16 @@
+/// A cache whose entries are also written elsewhere than to the disk.
+package protocol PendingWrites: AnyObject, Sendable {
+    /// Calls `completion` when all that is on the disk has been written there, or cannot be.
+    func flush(completion: @escaping @Sendable () -> Void)
+}
+
 /// The caches of the program, for operations on all of them. Holds them weakly.
 package final class CacheRegistry: Sendable {
     package static let shared = CacheRegistry()
 
     private struct State {
         var entries: [@Sendable () -> CacheMaintenance?] = []
+        var writers: [@Sendable () -> (any PendingWrites)?] = []
         var isTerminating = false
         var isDone = false
     }
@@ -22,13 +29,21 @@ package final class CacheRegistry: Sendable {
         }
     }
 
+    /// Adds a cache that also writes elsewhere; it is removed when it is deallocated.
+    package func add(_ writer: any PendingWrites) {
+        state.withLock { state in
+            state.writers.removeAll { $0() == nil }
+            state.writers.append { [weak writer] in writer }
+        }
+    }
+
     package var upkeeps: [CacheMaintenance] { state.withLock { $0.entries.compactMap { $0() } } }
 
     /// The length of the list, including released caches.
     var entryCount: Int { state.withLock { $0.entries.count } }
 
-    /// Flushes pending writes of all caches, then trims all, in this order: stored data matters more than space. A second call
-    /// waits for the first.
+    /// Flushes pending writes of all caches, first those to the disk, then trims all, in this order: stored data matters more than space.
+    /// A second call waits for the first.
     func terminate(within seconds: Double) -> Bool {
         let isFirst = state.withLock { state -> Bool in
             defer { state.isTerminating = true }
@@ -41,6 +56,12 @@ package final class CacheRegistry: Sendable {
         let upkeeps = upkeeps
         var isDone = true
         for upkeep in upkeeps { isDone = upkeep.waitUntilWritten(within: left()) && isDone }
+        let flushes = state.withLock { $0.writers.compactMap { $0() } }.map { writer in
+            let latch = Latch()
+            writer.flush { latch.open() }
+            return latch
+        }
+        for flush in flushes { isDone = flush.wait(seconds: left()) && isDone }
         for upkeep in upkeeps { isDone = upkeep.trimForExit(within: left()) && isDone }
         state.withLock { $0.isDone = isDone }
         return isDone

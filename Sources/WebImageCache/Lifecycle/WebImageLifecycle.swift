@@ -4,7 +4,7 @@ public import Glibc
 /// Notifies all ``ImageCache`` objects of the program of lifecycle events. The library does not call these methods by itself; the
 /// handlers, once installed, call only ``willTerminate(within:)``.
 public enum WebImageLifecycle {
-    /// Flushes pending writes of all caches when the program is about to end, then removes expired entries in those whose
+    /// Flushes pending writes of all caches, also those to shared stores, when the program is about to end, then removes expired entries in those whose
     /// configuration enables it. Blocks the thread.
     ///
     /// Writes that are not done in time are lost, but no entry is torn: an entry is complete or missing. Idempotent: only the first
