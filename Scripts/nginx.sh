@@ -16,7 +16,7 @@ start_nginx() {
         : >"$nginx_log"
         PATH="$PATH:/usr/sbin:/sbin" nginx -p "$state" -c "$state/nginx.conf" 2>"$state/stderr.log" &
         nginx_pid=$!
-        if wait_for_port "$port"; then
+        if wait_for_port "$port" "$nginx_pid"; then
             nginx_url="http://127.0.0.1:$port"
             return 0
         fi
@@ -40,12 +40,12 @@ with socket.socket() as s:
     print(s.getsockname()[1])'
 }
 
-# Whether the port answers before ten seconds are over, and before the nginx just started gives up.
+# wait_for_port PORT PROCESS: whether the port answers before ten seconds are over, and before the process just started gives up.
 wait_for_port() {
     local deadline=$((SECONDS + 10))
     while [ "$SECONDS" -lt "$deadline" ]; do
-        (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null && kill -0 "$nginx_pid" 2>/dev/null && return 0
-        kill -0 "$nginx_pid" 2>/dev/null || return 1
+        (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null && kill -0 "$2" 2>/dev/null && return 0
+        kill -0 "$2" 2>/dev/null || return 1
         sleep 0.05
     done
     return 1
@@ -78,7 +78,7 @@ http {
     server {
         listen 127.0.0.1:$port;
         location / { echo_sleep \$delay; echo_exec @files; }
-        location @files { root $documents; }
+        location @files { root $documents; add_header Cache-Control max-age=3600; }
     }
 }
 END
