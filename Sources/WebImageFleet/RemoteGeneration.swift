@@ -4,7 +4,7 @@ import WebImageCache
 /// evicts them in time.
 ///
 /// Machines read it again when they use the store and have not read it for a second. While the store does not answer, the last one is used
-/// for at most ten seconds.
+/// for at most ten seconds, and no load waits for an answer.
 final class RemoteGeneration: Sendable {
     /// The time for which a generation is used without reading it again, in nanoseconds.
     private static let freshness: UInt64 = 1_000_000_000
@@ -18,6 +18,9 @@ final class RemoteGeneration: Sendable {
         /// The time of the request that was answered last.
         var readAt: UInt64 = 0
         var isReading = false
+        /// True if the last request was not answered. The next one may take as long, and no load shall wait for it: with an open circuit there
+        /// is one for each probe.
+        var hasFailed = false
         /// Counts the changes by this machine: an answer to an older request must not undo one.
         var changes = 0
         var waiting: [Completion] = []
@@ -34,26 +37,29 @@ final class RemoteGeneration: Sendable {
         self.clock = clock
     }
 
-    /// Calls `completion` with the generation: at once if it was read a moment ago, otherwise on a thread of the store. Nil if it is not
-    /// known, and the store cannot be used.
+    /// Calls `completion` with the generation: at once if it was read a moment ago, or if the store did not answer then, otherwise on a thread
+    /// of the store. Nil if it is not known, and the store cannot be used.
     func current(_ completion: @escaping Completion) {
         let now = clock.monotonicNanoseconds()
-        let (known, changes) = state.withLock { state -> (String?, Int?) in
-            if state.isKnown(for: Self.freshness, at: now) { return (state.known, nil) }
-            state.waiting.append(completion)
-            guard !state.isReading else { return (nil, nil) }
+        let (known, waits, changes) = state.withLock { state -> (String?, Bool, Int?) in
+            if state.isKnown(for: Self.freshness, at: now) { return (state.known, false, nil) }
+            let waits = !state.hasFailed
+            if waits { state.waiting.append(completion) }
+            guard !state.isReading else { return (nil, waits, nil) }
             state.isReading = true
-            return (nil, state.changes)
+            return (nil, waits, state.changes)
         }
         if let known { return completion(known) }
-        guard let changes else { return }
-        store.generation(orNew: Self.random()) { self.took($0, askedAt: now, changes) }
+        if let changes { store.generation(orNew: Self.random()) { self.took($0, askedAt: now, changes) } }
+        guard !waits else { return }
+        completion(state.withLock { $0.isKnown(for: Self.longestUse, at: now) ? $0.known : nil })
     }
 
     private func took(_ found: String?, askedAt time: UInt64, _ changes: Int) {
         let now = clock.monotonicNanoseconds()
         let (known, waiting) = state.withLock { state -> (String?, [Completion]) in
             state.isReading = false
+            state.hasFailed = found == nil
             if let found, state.changes == changes { (state.known, state.readAt) = (Self.name(found), time) }
             defer { state.waiting = [] }
             return (state.isKnown(for: Self.longestUse, at: now) ? state.known : nil, state.waiting)

@@ -11,6 +11,7 @@ private final class FakeStore: RemoteStore {
     struct State {
         var generation: String?
         var isReachable = true
+        var isSilent = false
         var reads = 0
     }
 
@@ -19,6 +20,11 @@ private final class FakeStore: RemoteStore {
     let mostPendingByteCount = 1 << 20
 
     func generation(orNew new: String, completion: @escaping @Sendable (String?) -> Void) {
+        let isSilent = state.withLock { state in
+            if state.isSilent { state.reads += 1 }
+            return state.isSilent
+        }
+        if isSilent { return }
         completion(
             state.withLock { state in
                 state.reads += 1
@@ -85,6 +91,18 @@ private final class FakeStore: RemoteStore {
         #expect(current(generation) == nil)
         store.state.withLock { $0.isReachable = true }
         #expect(current(generation) == first)
+    }
+
+    @Test func `After a request that was not answered, none waits for the next one`() {
+        let generation = RemoteGeneration(store, clock: clock.source)
+        let first = current(generation)
+        store.state.withLock { $0.isReachable = false }
+        clock.advance(1)
+        #expect(current(generation) == first)
+        store.state.withLock { $0.isSilent = true }
+        let reads = store.state.withLock { $0.reads }
+        for _ in 0..<3 { #expect(current(generation) == first) }
+        #expect(store.state.withLock { $0.reads } == reads + 1, "one request at a time")
     }
 
     @Test func `A removal that the store has not confirmed makes nothing visible until it is asked again`() {

@@ -40,6 +40,21 @@ struct RedisClientTests {
         #expect(clients.split(separator: "\n").count == 1)
     }
 
+    @Test func `Commands that wait for a server fail when its circuit opens`() async throws {
+        let server = try await RedisServer()
+        let client = RedisClient(server.configuration)
+        _ = await client.reply("SET", "a", "1")
+        server.pause()
+        async let patient = client.reply("GET", "a", patience: 60)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<5 {
+                group.addTask { #expect(await client.reply("GET", "a", patience: 0.05) == .failure(.late)) }
+            }
+        }
+        #expect(await patient == .failure(.unavailable))
+        server.resume()
+    }
+
     @Test func `A user, a password and a database are used`() async throws {
         let server = try await RedisServer(
             "--user",

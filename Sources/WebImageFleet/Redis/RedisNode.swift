@@ -309,7 +309,15 @@ final class RedisNode {
             if now >= end { fail(at: now) } else { next = min(next, end) }
         case .none, .resolving: break
         }
+        if !health.isClosed { giveUp() }
         return next
+    }
+
+    /// Fails the commands that were sent before the circuit opened: their replies would be late, too. Not the probe.
+    private func giveUp() {
+        for request in waiting + sent[answeredCount...].compactMap(\.request) where !Self.isProbe(request) {
+            request.finish(.failure(.unavailable))
+        }
     }
 
     private func expire(_ request: RedisRequest, at now: UInt64, _ next: inout UInt64) -> Bool {
