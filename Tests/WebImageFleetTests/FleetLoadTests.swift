@@ -22,7 +22,7 @@ struct FleetLoadTests {
     {
         let server = try await RedisServer("--maxmemory", "256mb", "--maxmemory-policy", "allkeys-lru")
         let proxy = try FaultyProxy(to: server.port)
-        let load = try FleetLoad(storePort: proxy.port)
+        let load = try FleetLoad(storePorts: [proxy.port, proxy.port])
         let total = Self.count ?? TestEffort.rounds(100_000)
         let seconds = Self.count == nil ? 8.0 / (TestEffort.rounds(4) == 4 ? 1 : 4) : 600
         let workers = Task { await load.run(workers: Self.count == nil ? 4 : 16) }
@@ -59,111 +59,6 @@ struct FleetLoadTests {
         // The pause of the breaker is at most 1.5 seconds. Other tests may keep the machine busy.
         #expect(seconds < (Self.count == nil ? 20 : 2))
         if Self.count != nil { print("store used again after \(seconds) s") }
-    }
-}
-
-/// Two machines, and an origin of images each of which has another size.
-private final class FleetLoad: Sendable {
-    struct Counts: Sendable {
-        var loads = 0
-        var errors = 0
-        var wrong = 0
-        var fromStore = 0
-    }
-
-    private static let imageCount = 400
-
-    private let fleet: Fleet
-    private let machines: [(cache: TieredImageCache, manager: WebImageManager, store: any RemoteStore)]
-    private let directory = TemporaryDirectory()
-    private let state = Monitor((counts: Counts(), isStopped: false))
-
-    init(storePort: Int) throws {
-        fleet = try Fleet { request in
-            let number = Int(request.path.dropFirst()) ?? 0
-            return .response(headers: [("Cache-Control", "max-age=3600")], body: Self.bitmap(number))
-        }
-        machines = try ["1", "2"].map { [directory] name in
-            let store = try RemoteImageStore(redis: "redis://127.0.0.1:\(storePort)")
-            let local = ImageCache(namespace: name, directory: directory.path)
-            let cache = TieredImageCache(local: local, remote: store)
-            let manager = WebImageManager(cache: cache, loader: WebImageDownloader(), pipeline: Pipeline())
-            return (cache, manager, store.store)
-        }
-    }
-
-    var counts: Counts { state.withLock { $0.counts } }
-
-    func stop() { state.withLock { $0.isStopped = true } }
-
-    /// Loads images until the end is called for.
-    func run(workers: Int) async {
-        await withTaskGroup(of: Void.self) { group in
-            for worker in 0..<workers {
-                group.addTask { [self] in
-                    var random = SeededGenerator(seed: UInt64(worker))
-                    while !state.withLock({ $0.isStopped }) {
-                        await load(Int.random(in: 0..<Self.imageCount, using: &random), worker % machines.count)
-                    }
-                }
-            }
-        }
-    }
-
-    private func load(_ number: Int, _ index: Int) async {
-        let machine = machines[index]
-        let url = fleet.origin.url("/\(number)")
-        let result = try? await machine.manager.result(with: url)
-        let size = Self.size(number)
-        state.withLock { state in
-            state.counts.loads += 1
-            guard let result else {
-                state.counts.errors += 1
-                return
-            }
-            if result.image.pixelWidth != size.width || result.image.pixelHeight != size.height {
-                state.counts.wrong += 1
-            }
-            if result.cacheType == .disk { state.counts.fromStore += 1 }
-        }
-        // Not from the store: the next load shall ask it.
-        await awaitCompletion {
-            machine.cache.local.removeImage(forKey: url.absoluteString, from: .all, completion: $0)
-        }
-    }
-
-    /// Waits until there were that many loads, or until that time has passed.
-    func reach(_ count: Int, seconds: Double) async {
-        _ = await state.value(seconds: seconds) { $0.counts.loads >= count ? true : nil }
-    }
-
-    /// Asks the store until it answers, each machine.
-    func waitForUse() async {
-        for machine in machines {
-            var isUsed = false
-            while !isUsed {
-                isUsed = await awaitCompletion { completion in
-                    machine.store.read("wi1:{none}") { completion($0 != .failed) }
-                }
-                // A refused read ends at once.
-                if !isUsed { await awaitCompletion { _ = DelaySource.system.after(5_000_000, $0) } }
-            }
-        }
-    }
-
-    // MARK: Images
-
-    private static func size(_ number: Int) -> (width: Int, height: Int) { (1 + number % 20, 1 + number / 20) }
-
-    /// An uncompressed BMP file.
-    private static func bitmap(_ number: Int) -> [UInt8] {
-        let (width, height) = size(number)
-        let rowSize = (3 * width + 3) / 4 * 4
-        func bytes(_ value: Int, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(value >> (8 * $0) & 255) } }
-        var file = Array("BM".utf8) + bytes(54 + rowSize * height, 4) + bytes(0, 4) + bytes(54, 4)
-        file += bytes(40, 4) + bytes(width, 4) + bytes(height, 4) + bytes(1, 2) + bytes(24, 2) + bytes(0, 4)
-        file += bytes(rowSize * height, 4) + bytes(0, 16)
-        return file + [UInt8](repeating: UInt8(number % 256), count: rowSize * height)
     }
 }
 

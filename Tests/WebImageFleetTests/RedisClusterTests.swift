@@ -8,69 +8,8 @@ import Testing
 /// Three masters, one of which has a replica.
 @Suite(.timeLimit(.minutes(2)), .enabled(if: RedisServer.isInstalled, "redis-server is not installed"))
 struct RedisClusterTests {
-    private final class Cluster: Sendable {
-        let servers: [RedisServer]
-        let clients: [RedisClient]
-
-        init() async throws {
-            var servers: [RedisServer] = []
-            for _ in 0..<4 {
-                servers.append(
-                    try await RedisServer(
-                        "--cluster-enabled",
-                        "yes",
-                        "--cluster-node-timeout",
-                        "1000",
-                        "--repl-diskless-sync-delay",
-                        "0",
-                        "--cluster-require-full-coverage",
-                        "no"
-                    )
-                )
-            }
-            self.servers = servers
-            clients = servers.map { RedisClient($0.configuration) }
-            for (number, range) in [("0", "5460"), ("5461", "10922"), ("10923", "16383")].enumerated() {
-                _ = await clients[number].reply("CLUSTER", "ADDSLOTSRANGE", range.0, range.1)
-                let (port, bus) = (String(servers[number + 1].port), String(servers[number + 1].busPort))
-                _ = await clients[0].reply("CLUSTER", "MEET", "127.0.0.1", port, bus)
-            }
-            for client in clients {
-                await Self.wait { await Self.text(client, "CLUSTER", "INFO").contains("cluster_known_nodes:4") }
-            }
-            let first = await Self.text(clients[0], "CLUSTER", "MYID")
-            await Self.wait { await self.clients[3].reply("CLUSTER", "REPLICATE", first) == .success(.status("OK")) }
-            await Self.wait {
-                await Self.text(self.clients[3], "INFO", "replication").contains("master_link_status:up")
-            }
-            for client in clients {
-                await Self.wait { await Self.text(client, "CLUSTER", "INFO").contains("cluster_state:ok") }
-            }
-        }
-
-        func id(_ number: Int) async -> String { await Self.text(clients[number], "CLUSTER", "MYID") }
-
-        static func text(_ client: RedisClient, _ words: String...) async -> String {
-            var command = RedisCommand()
-            command.arguments = words.map { Data($0.utf8) }
-            return (try? await client.reply(command).get())?.text ?? ""
-        }
-
-        /// Asks until it is so, at most 30 seconds.
-        static func wait(_ condition: () async -> Bool) async {
-            let end = ContinuousClock.now + .seconds(30)
-            while await !condition() {
-                guard ContinuousClock.now < end else {
-                    Issue.record("it did not become true")
-                    return
-                }
-                await Task.yield()
-            }
-        }
-    }
-
     @Test func `Keys are found on all nodes, while slots move, and after a master has died`() async throws {
-        let cluster = try await Cluster()
+        let cluster = try await RedisCluster(replicas: 1, nodeTimeout: 1000)
         var configuration = cluster.servers[1].configuration
         configuration.health.pause = 50_000_000
         let client = RedisClient(configuration)
@@ -109,7 +48,7 @@ struct RedisClusterTests {
             )
         }
         for key in keys {
-            await Cluster.wait { await client.reply("GET", key, key: key) == .success(.bytes(Data(key.utf8))) }
+            await cluster.wait { await client.reply("GET", key, key: key) == .success(.bytes(Data(key.utf8))) }
         }
     }
 }
