@@ -3,13 +3,18 @@ import WebImageCache
 /// The generation of the entries of a store. It is part of their names, so a new one makes all older entries invisible at once; the store
 /// evicts them in time.
 ///
-/// Machines read it again when they use the store and have not read it for a second. While the store does not answer, the last one is used
-/// for at most ten seconds, and no load waits for an answer.
+/// Machines read it again when they use the store, after times that the store chooses (``Times``). While the store does not answer, the last one
+/// is used for a limited time, and no load waits for an answer.
 final class RemoteGeneration: Sendable {
-    /// The time for which a generation is used without reading it again, in nanoseconds.
-    private static let freshness: UInt64 = 1_000_000_000
-    /// The time for which it is used if it cannot be read again, in nanoseconds.
-    private static let longestUse: UInt64 = 10_000_000_000
+    /// Times since a generation was asked for, in nanoseconds. The default ones are for a store that answers within a millisecond.
+    struct Times: Sendable, Hashable {
+        /// The time after which it is read again while loads go on with the last one.
+        var refresh: UInt64 = 1_000_000_000
+        /// The time after which loads wait for it to be read again.
+        var freshness: UInt64 = 1_000_000_000
+        /// The time for which it is used if it cannot be read again.
+        var longestUse: UInt64 = 10_000_000_000
+    }
 
     typealias Completion = @Sendable (_ generation: String?) -> Void
 
@@ -29,11 +34,13 @@ final class RemoteGeneration: Sendable {
     }
 
     private let store: any RemoteStore
+    private let times: Times
     private let clock: ClockSource
     private let state = Lock(State())
 
     init(_ store: any RemoteStore, clock: ClockSource) {
         self.store = store
+        times = store.generationTimes
         self.clock = clock
     }
 
@@ -41,18 +48,18 @@ final class RemoteGeneration: Sendable {
     /// of the store. Nil if it is not known, and the store cannot be used.
     func current(_ completion: @escaping Completion) {
         let now = clock.monotonicNanoseconds()
-        let (known, waits, changes) = state.withLock { state -> (String?, Bool, Int?) in
-            if state.isKnown(for: Self.freshness, at: now) { return (state.known, false, nil) }
-            let waits = !state.hasFailed
-            if waits { state.waiting.append(completion) }
-            guard !state.isReading else { return (nil, waits, nil) }
+        let (known, isWaiting, changes) = state.withLock { state -> (String?, Bool, Int?) in
+            let known = state.isKnown(for: times.freshness, at: now) ? state.known : nil
+            let isWaiting = known == nil && !state.hasFailed
+            if isWaiting { state.waiting.append(completion) }
+            guard !state.isReading, !state.isKnown(for: times.refresh, at: now) else { return (known, isWaiting, nil) }
             state.isReading = true
-            return (nil, waits, state.changes)
+            return (known, isWaiting, state.changes)
         }
-        if let known { return completion(known) }
+        if let known { completion(known) }
         if let changes { store.generation(orNew: Self.random()) { self.took($0, askedAt: now, changes) } }
-        guard !waits else { return }
-        completion(state.withLock { $0.isKnown(for: Self.longestUse, at: now) ? $0.known : nil })
+        guard known == nil, !isWaiting else { return }
+        completion(state.withLock { $0.isKnown(for: times.longestUse, at: now) ? $0.known : nil })
     }
 
     private func took(_ found: String?, askedAt time: UInt64, _ changes: Int) {
@@ -62,7 +69,7 @@ final class RemoteGeneration: Sendable {
             state.hasFailed = found == nil
             if let found, state.changes == changes { (state.known, state.readAt) = (Self.name(found), time) }
             defer { state.waiting = [] }
-            return (state.isKnown(for: Self.longestUse, at: now) ? state.known : nil, state.waiting)
+            return (state.isKnown(for: times.longestUse, at: now) ? state.known : nil, state.waiting)
         }
         for completion in waiting { completion(known) }
     }

@@ -24,6 +24,8 @@ protocol RemoteStore: AnyObject, Sendable {
     /// Reads the generation of all entries (``RemoteGeneration``), which is set to `new` if there is none; nil if the store failed. The
     /// default implementation has one generation for ever.
     func generation(orNew new: String, completion: @escaping @Sendable (String?) -> Void)
+    /// The times after which the generation is read again. A second by default.
+    var generationTimes: RemoteGeneration.Times { get }
     /// Replaces the generation: false if the store failed.
     func setGeneration(_ new: String, completion: @escaping @Sendable (Bool) -> Void)
     /// Adds numbers to sums that all machines have. The default implementation drops them.
@@ -60,6 +62,8 @@ extension RemoteStore {
 
     func generation(orNew new: String, completion: @escaping @Sendable (String?) -> Void) { completion("") }
 
+    var generationTimes: RemoteGeneration.Times { RemoteGeneration.Times() }
+
     func setGeneration(_ new: String, completion: @escaping @Sendable (Bool) -> Void) { completion(false) }
 
     func add(_ counts: [(name: String, count: Int)], completion: @escaping @Sendable (Bool) -> Void) {
@@ -75,7 +79,7 @@ extension RemoteStore {
 
 extension WebImageError {
     static var storeUnavailable: WebImageError {
-        WebImageError(.hostUnavailable, "the store did not answer, or cannot remove everything")
+        WebImageError(.hostUnavailable, "the store did not answer, or did not confirm it")
     }
 }
 
@@ -157,9 +161,9 @@ public struct RemoteImageStore: Sendable {
         store = RedisStore(RedisClient(configuration), patience: UInt64(seconds * 1e9))
     }
 
-    /// Makes all entries of the store invisible to all machines. Other machines notice it when they use the store after a second, or after
-    /// ten seconds if the store does not answer them meanwhile. The values stay in the store until it evicts them. Nothing else is removed:
-    /// each machine keeps the entries on its own disk.
+    /// Makes all entries of the store invisible to all machines. Other machines notice it when they use the store after a second (S3: ten
+    /// seconds), or after ten seconds (S3: a minute) if the store does not answer them meanwhile. The values stay in the store until it
+    /// evicts them. Nothing else is removed: each machine keeps the entries on its own disk.
     ///
     /// - Throws: ``WebImageError/Code/hostUnavailable`` if the store did not confirm it.
     public func removeAll() async throws(WebImageError) {

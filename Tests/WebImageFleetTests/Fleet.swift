@@ -50,6 +50,14 @@ final class Fleet: Sendable {
     }
 }
 
+extension RemoteImageStore {
+    /// The names of trusted managers' entries in the present generation.
+    func trustedNames() async throws -> RemoteNames {
+        let generation: String? = await awaitCompletion { RemoteGeneration(store, clock: .system).current($0) }
+        return RemoteNames(namespace: "trusted", generation: try #require(generation))
+    }
+}
+
 extension RedisServer {
     /// A store in this server. The timeout is long, because the machine that runs the tests is busy.
     func store(timeout: Double = 5) throws -> RemoteImageStore {
@@ -66,14 +74,7 @@ extension RedisServer {
     /// The name of a trusted manager's entry in the present generation.
     func name(of key: String) async throws -> String { try await trustedNames().entry(forKey: key) }
 
-    /// The names of trusted managers' entries in the present generation.
-    func trustedNames() async throws -> RemoteNames {
-        let store = try store().store
-        let generation = await withCheckedContinuation { continuation in
-            RemoteGeneration(store, clock: .system).current { continuation.resume(returning: $0) }
-        }
-        return RemoteNames(namespace: "trusted", generation: generation ?? "")
-    }
+    func trustedNames() async throws -> RemoteNames { try await store().trustedNames() }
 
     /// The names of entries, without leases.
     func names() async -> [String] {

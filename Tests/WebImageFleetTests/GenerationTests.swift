@@ -16,8 +16,11 @@ private final class FakeStore: RemoteStore {
     }
 
     let state = Lock(State())
+    let generationTimes: RemoteGeneration.Times
     let mostValueByteCount = 1 << 20
     let mostPendingByteCount = 1 << 20
+
+    init(_ times: RemoteGeneration.Times = RemoteGeneration.Times()) { generationTimes = times }
 
     func generation(orNew new: String, completion: @escaping @Sendable (String?) -> Void) {
         let isSilent = state.withLock { state in
@@ -79,6 +82,28 @@ private final class FakeStore: RemoteStore {
         #expect(second != first && current(machines[0]) == first, "it has been read a moment ago")
         clock.advance(1)
         #expect(current(machines[0]) == second)
+    }
+
+    @Test func `A generation that is costly to read is read again before loads wait for it`() throws {
+        let store = FakeStore(S3Store(try S3Client(port: 1), patience: 1).generationTimes)
+        let machine = RemoteGeneration(store, clock: clock.source)
+        let first = current(machine)
+        store.state.withLock { $0.generation = "new" }
+        clock.advance(4.9)
+        #expect(current(machine) == first && store.state.withLock { $0.reads } == 1)
+        clock.advance(0.2)
+        #expect(current(machine) == first, "it has been read again for the next load")
+        #expect(store.state.withLock { $0.reads } == 2)
+        let second = current(machine)
+        #expect(second != first && second != nil && store.state.withLock { $0.reads } == 2)
+        clock.advance(10)
+        store.state.withLock { $0.generation = "newer" }
+        #expect(current(machine) != second)
+        store.state.withLock { $0.isReachable = false }
+        clock.advance(59)
+        #expect(current(machine) != nil)
+        clock.advance(1)
+        #expect(current(machine) == nil)
     }
 
     @Test func `Without the store, the last one is used for ten seconds`() {

@@ -149,7 +149,8 @@ struct S3FleetTests {
         await first.cache.flush()
         #expect(try await second.load(url).cacheType == .disk)
         #expect(fleet.origin.requestCount() == 1)
-        let name = S3Store.objectName(RemoteNames(namespace: "trusted").entry(forKey: url.absoluteString))
+        let names = try await store(client).trustedNames()
+        let name = S3Store.objectName(names.entry(forKey: url.absoluteString))
         let file = try await client.result("GET", name).get()
         #expect(EntryFile.decode(file, forKey: url.absoluteString)?.data == (try Fleet.image()))
         // Removed on one machine, it is removed from the bucket.
@@ -165,7 +166,8 @@ struct S3FleetTests {
         let fleet = try Fleet()
         let client = try await S3Server.shared.value.client(prefix: "foreign")
         let url = fleet.origin.url("/a.jpg")
-        let name = S3Store.objectName(RemoteNames(namespace: "trusted").entry(forKey: url.absoluteString))
+        let names = try await store(client).trustedNames()
+        let name = S3Store.objectName(names.entry(forKey: url.absoluteString))
         for (number, value) in [Data("foreign".utf8), Data(), Data(repeating: 0, count: 100_000)].enumerated() {
             #expect(await client.result("PUT", name, value) == .success(Data()))
             let machine = fleet.machine("\(number)", store(client))

@@ -12,6 +12,8 @@ final class S3Client: Sendable {
         var fields: [String: String] = [:]
         /// The time until the response begins, in nanoseconds.
         var patience: UInt64
+        /// The largest body of a response.
+        var byteLimit = S3Client.mostBytes
     }
 
     enum Failure: Error, Hashable {
@@ -166,7 +168,7 @@ private final class S3Request: Sendable {
             guard let credentials else { return finish(.failure(.unavailable)) }
             state.withLock { $0.attempts += 1 }
             let sink = S3Exchange(
-                byteLimit: S3Client.mostBytes,
+                byteLimit: operation.byteLimit,
                 didBegin: { [self] in setDeadline(operation.patience &+ S3Client.time(forBytes: $0)) },
                 completion: { [self] in answered($0, credentials) }
             )

@@ -33,15 +33,20 @@ final class S3Store: RemoteStore {
         name.filter { $0 != "{" && $0 != "}" }.replacing(":", with: "/")
     }
 
-    func read(_ name: String, completion: @escaping @Sendable (RemoteRead) -> Void) {
-        let operation = S3Client.Operation(
+    /// An operation that reads an object of at most `byteLimit` bytes.
+    private func reading(_ name: String, byteLimit: Int) -> S3Client.Operation {
+        S3Client.Operation(
             method: "GET",
-            name: Self.objectName(name),
+            name: name,
             // An object that is larger, and so is none of ours, does not cost the connection.
-            fields: ["range": "bytes=0-\(S3Client.mostBytes - 1)"],
-            patience: patience
+            fields: ["range": "bytes=0-\(byteLimit - 1)"],
+            patience: patience,
+            byteLimit: byteLimit
         )
-        client.perform(operation) { [self] result in
+    }
+
+    func read(_ name: String, completion: @escaping @Sendable (RemoteRead) -> Void) {
+        client.perform(reading(Self.objectName(name), byteLimit: S3Client.mostBytes)) { [self] result in
             switch result {
             case .success(let value): completion(.value(value))
             case .failure(.refused(.absent)):
@@ -60,30 +65,43 @@ final class S3Store: RemoteStore {
     func write(_ value: Data, as name: String, seconds: Int, completion: @escaping @Sendable (Bool) -> Void) {
         guard value.count <= S3Client.mostBytes else { return completion(false) }
         inOrder(name) { [self] done in
-            put(value, name) { isStored in
+            let isAbsent = state.withLock { $0.absent.remove(name) != nil }
+            put(value, Self.objectName(name), onlyIfAbsent: isAbsent) { written in
                 done()
-                completion(isStored)
+                completion(written != .failed)
             }
         }
     }
 
-    private func put(_ value: Data, _ name: String, completion: @escaping @Sendable (Bool) -> Void) {
-        let isConditional = state.withLock { $0.absent.remove(name) != nil && $0.knowsConditions }
+    private enum Written: Sendable {
+        case stored
+        case exists
+        case failed
+    }
+
+    /// - Parameter onlyIfAbsent: true to keep an object that is there, if the service can do that.
+    private func put(
+        _ value: Data,
+        _ objectName: String,
+        onlyIfAbsent: Bool,
+        completion: @escaping @Sendable (Written) -> Void
+    ) {
         var operation = S3Client.Operation(
             method: "PUT",
-            name: Self.objectName(name),
+            name: objectName,
             body: value,
             fields: ["content-type": "application/octet-stream"],
             patience: Self.writePatience &+ S3Client.time(forBytes: value.count)
         )
-        if isConditional { operation.fields["if-none-match"] = "*" }
+        if onlyIfAbsent, state.withLock({ $0.knowsConditions }) { operation.fields["if-none-match"] = "*" }
         client.perform(operation) { [self] result in
             switch result {
-            case .success, .failure(.refused(.exists)): completion(true)
+            case .success: completion(.stored)
+            case .failure(.refused(.exists)): completion(.exists)
             case .failure(.refused(.unsupportedCondition)):
                 state.withLock { $0.knowsConditions = false }
-                put(value, name, completion: completion)
-            case .failure: completion(false)
+                put(value, objectName, onlyIfAbsent: false, completion: completion)
+            case .failure: completion(.failed)
             }
         }
     }
@@ -122,6 +140,65 @@ final class S3Store: RemoteStore {
             }
             if let next { run(next, name) }
         }
+    }
+
+    // MARK: Generation
+
+    /// Not below `wi1/`: a rule that removes old entries must not remove the generation that all of them have.
+    static let generationName = "wi1-generation"
+    private static let mostGenerationBytes = 64
+
+    /// A read is a request that costs money and tens of milliseconds.
+    let generationTimes = RemoteGeneration.Times(
+        refresh: 5_000_000_000,
+        freshness: 10_000_000_000,
+        longestUse: 60_000_000_000
+    )
+
+    /// Reads the generation, or writes the first one. If that takes longer than a read may take, it goes on for later loads.
+    func generation(orNew new: String, completion: @escaping @Sendable (String?) -> Void) {
+        let pending = PendingResult(completion)
+        let cancelTimer = client.delays.after(patience) { pending.finish(nil) }
+        readGeneration(orPut: new) { found in
+            cancelTimer()
+            pending.finish(found)
+        }
+    }
+
+    /// - Parameter new: what is written if there is none; nil to write nothing.
+    private func readGeneration(orPut new: String?, completion: @escaping @Sendable (String?) -> Void) {
+        client.perform(reading(Self.generationName, byteLimit: Self.mostGenerationBytes)) { [self] result in
+            switch (result, new) {
+            case (.success(let bytes), _): completion(String(decoding: bytes, as: UTF8.self))
+            case (.failure(.refused(.absent)), let new?): putGeneration(new, onlyIfAbsent: true, completion: completion)
+            // Something else has the name.
+            case (.failure(.tooLarge), let new?), (.failure(.refused(.empty)), let new?):
+                putGeneration(new, onlyIfAbsent: false, completion: completion)
+            default: completion(nil)
+            }
+        }
+    }
+
+    /// Without conditional writes, the last of several machines wins; the others find its generation when they read it again.
+    private func putGeneration(
+        _ new: String,
+        onlyIfAbsent: Bool,
+        completion: @escaping @Sendable (String?) -> Void
+    ) {
+        inOrder(Self.generationName) { [self] done in
+            put(Data(new.utf8), Self.generationName, onlyIfAbsent: onlyIfAbsent) { [self] written in
+                done()
+                switch written {
+                case .stored: completion(new)
+                case .exists: readGeneration(orPut: nil, completion: completion)
+                case .failed: completion(nil)
+                }
+            }
+        }
+    }
+
+    func setGeneration(_ new: String, completion: @escaping @Sendable (Bool) -> Void) {
+        putGeneration(new, onlyIfAbsent: false) { completion($0 != nil) }
     }
 
     // MARK: Leases
