@@ -30,9 +30,6 @@ public struct RemoteStatistics: Sendable, Hashable {
 
 /// Counts for one cache, and adds the counts to those of all machines in the store, in batches.
 final class RemoteCounters: Sendable {
-    /// The time between a count and its batch, in nanoseconds.
-    private static let interval: UInt64 = 10_000_000_000
-
     private struct State {
         var counts = RemoteStatistics()
         /// The counts that the store has.
@@ -63,7 +60,7 @@ final class RemoteCounters: Sendable {
             return !state.isScheduled
         }
         guard isFirst else { return }
-        _ = delays.after(Self.interval) { [weak self] in self?.send {} }
+        _ = delays.after(store.countInterval) { [weak self] in self?.send {} }
     }
 
     /// Adds what has been counted to the sums in the store. Counts that the store does not take are tried again with later ones.

@@ -28,6 +28,8 @@ protocol RemoteStore: AnyObject, Sendable {
     var generationTimes: RemoteGeneration.Times { get }
     /// Replaces the generation: false if the store failed.
     func setGeneration(_ new: String, completion: @escaping @Sendable (Bool) -> Void)
+    /// The time between a count and its batch, in nanoseconds. Ten seconds by default.
+    var countInterval: UInt64 { get }
     /// Adds numbers to sums that all machines have. The default implementation drops them.
     func add(_ counts: [(name: String, count: Int)], completion: @escaping @Sendable (Bool) -> Void)
     /// The circuit breakers; the default implementation has none.
@@ -65,6 +67,8 @@ extension RemoteStore {
     var generationTimes: RemoteGeneration.Times { RemoteGeneration.Times() }
 
     func setGeneration(_ new: String, completion: @escaping @Sendable (Bool) -> Void) { completion(false) }
+
+    var countInterval: UInt64 { 10_000_000_000 }
 
     func add(_ counts: [(name: String, count: Int)], completion: @escaping @Sendable (Bool) -> Void) {
         completion(true)

@@ -1,7 +1,7 @@
 /// The state of a store, for its operator.
 public struct RemoteStoreReport: Sendable, Hashable {
-    /// The sums of all machines since the store was emptied or restarted. Each process adds its counts every ten seconds, and when its cache is
-    /// flushed; those of a process that was killed are missing. All zero if no process has counted, or none may.
+    /// The sums of all machines since the store was emptied or restarted. Each process adds its counts every ten seconds (S3: every minute),
+    /// and when its cache is flushed; those of a process that was killed are missing. All zero if no process has counted, or none may.
     public internal(set) var statistics = RemoteStatistics()
     /// The number of values; nil if it is not known, as in a cluster.
     public internal(set) var valueCount: Int?
@@ -27,7 +27,7 @@ struct RemoteCircuits: Sendable, Hashable {
 }
 
 extension RemoteImageStore {
-    /// Asks the store for its state. Takes a few round trips, and looks at about a thousand values.
+    /// Asks the store for its state. Takes a few round trips, and looks at about a thousand values; in S3, a list of so many.
     ///
     /// - Throws: ``WebImageError/Code/secureConnectionFailed`` if the certificate of the server was refused, and
     ///   ``WebImageError/Code/hostUnavailable`` if it does not reply for another reason, which the message names.

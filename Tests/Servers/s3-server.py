@@ -70,10 +70,11 @@ class Checked:
         if abs((datetime.datetime.now(datetime.timezone.utc) - sent).total_seconds()) > 900 or not stamp.startswith(date):
             return "RequestTimeTooSkewed"
         # S3 decodes the path and encodes it again.
-        path = quote(unquote(environ["RAW_URI"].partition("?")[0]), safe="/~")
+        path, _, query = environ["RAW_URI"].partition("?")
+        path = quote(unquote(path), safe="/~")
         request = AWSRequest(
             method=environ["REQUEST_METHOD"],
-            url=f"http://{headers['host']}{path}",
+            url=f"http://{headers['host']}{path}?{query}",
             headers={name: headers[name] for name in names},
         )
         request.context["timestamp"] = stamp

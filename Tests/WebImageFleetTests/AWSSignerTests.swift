@@ -88,6 +88,24 @@ struct SHA256Tests {
     }
 
     @Test(arguments: [
+        (["max-keys": "2", "prefix": "J"], "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"),
+        (["lifecycle": ""], "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"),
+    ])
+    func `A bucket is asked as in the reference of S3`(query: [String: String], signature: String) throws {
+        let request = AWSSigner.Request(
+            method: "GET",
+            path: "/",
+            query: AWSSigner.encoded(query: query),
+            fields: [
+                "host": "examplebucket.s3.amazonaws.com", "x-amz-content-sha256": AWSSigner.emptyHash,
+                "x-amz-date": time.text,
+            ],
+            bodyHash: AWSSigner.emptyHash
+        )
+        #expect(try self.signature(request).hasSuffix("Signature=\(signature)"))
+    }
+
+    @Test(arguments: [
         ("GET", "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"),
         ("POST", "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b"),
     ])
@@ -112,6 +130,8 @@ struct SHA256Tests {
     @Test func `Paths are encoded but for unreserved characters and slashes`() {
         #expect(AWSSigner.encoded(path: "/aZ09-._~/") == "/aZ09-._~/")
         #expect(AWSSigner.encoded(path: "a b+ä:{}%") == "a%20b%2B%C3%A4%3A%7B%7D%25")
+        #expect(AWSSigner.encoded(path: "") == "" && AWSSigner.encoded(path: "//a/") == "//a/")
+        #expect(AWSSigner.encoded(query: ["b": "x/y &=", "a-": ""]) == "a-=&b=x%2Fy%20%26%3D")
     }
 
     @Test func `Any time has a text`() {
@@ -140,6 +160,10 @@ struct SHA256Tests {
         #expect(own.host == "store.internal:9000")
         let virtual = try configuration("s3://bucket?endpoint=https://store.internal:443&style=virtual")
         #expect(virtual.object("a")?.url.absoluteString == "https://bucket.store.internal/a")
+        let lists = ["s3://bucket/p", "s3://bucket/p?endpoint=http://store"].map { url in
+            (try? configuration(url))?.object(nil, query: "list-type=2")?.url.absoluteString
+        }
+        #expect(lists == ["https://bucket.s3.us-east-1.amazonaws.com/?list-type=2", "http://store/bucket?list-type=2"])
         let six = try configuration("s3://bucket?endpoint=http://[::1]:9000")
         #expect(six.object("a")?.host == "[::1]:9000")
         let bare = try configuration("s3://bucket?endpoint=store.internal")

@@ -85,7 +85,8 @@ extension S3Client {
             fields: fields,
             patience: UInt64(patience * 1e9)
         )
-        return await awaitCompletion { perform(operation, completion: $0) }
+        let result: Result<S3Exchange.Answer, Failure> = await awaitCompletion { perform(operation, completion: $0) }
+        return result.map(\.body)
     }
 }
 

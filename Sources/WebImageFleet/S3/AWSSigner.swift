@@ -3,11 +3,13 @@ import Glibc
 /// Signs requests with AWS Signature Version 4, as S3 requires it: the path is encoded once, and the hash of the body is a header field.
 /// A pure value.
 struct AWSSigner: Sendable {
-    /// The parts of a request that are signed. S3 requests of this module have no query.
+    /// The parts of a request that are signed.
     struct Request: Sendable {
         var method: String
         /// The path as it is sent, see ``AWSSigner/encoded(path:)``.
         var path: String
+        /// The query as it is sent, see ``AWSSigner/encoded(query:)``.
+        var query = ""
         /// All header fields that are signed, with `host`. Names are in lower case, and each occurs once.
         var fields: [String: String]
         /// The SHA-256 of the body in hexadecimal digits.
@@ -57,17 +59,28 @@ struct AWSSigner: Sendable {
 
     private func canonical(_ request: Request, _ names: [String]) -> String {
         let fields = names.map { "\($0):\(request.fields[$0] ?? "")\n" }.joined()
-        return "\(request.method)\n\(request.path)\n\n\(fields)\n\(names.joined(separator: ";"))\n\(request.bodyHash)"
+        return "\(request.method)\n\(request.path)\n\(request.query)\n\(fields)\n\(names.joined(separator: ";"))\n"
+            + request.bodyHash
     }
 
     /// Returns a path with all bytes percent-encoded but letters, digits, `-`, `.`, `_`, `~` and `/`.
     static func encoded(path: String) -> String {
+        path.split(separator: "/", omittingEmptySubsequences: false).map { encoded(part: $0) }.joined(separator: "/")
+    }
+
+    /// Returns a query in the order of its names, in which it is signed, with slashes encoded, too.
+    static func encoded(query: [String: String]) -> String {
+        query.sorted { $0.key < $1.key }.map { "\(encoded(part: $0.key))=\(encoded(part: $0.value))" }
+            .joined(separator: "&")
+    }
+
+    private static func encoded(part: some StringProtocol) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
-        let bytes = path.utf8.flatMap { byte -> [UInt8] in
+        let bytes = part.utf8.flatMap { byte -> [UInt8] in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"), UInt8(ascii: "/"):
+                UInt8(ascii: "~"):
                 [byte]
             default: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
             }

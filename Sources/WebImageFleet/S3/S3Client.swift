@@ -3,10 +3,13 @@ import WebImageHTTP
 
 /// A client of one bucket. Never blocks; every operation ends by its deadline.
 final class S3Client: Sendable {
-    /// An operation on one object.
+    /// An operation on one object, or on the bucket.
     struct Operation: Sendable {
         var method: String
-        var name: String
+        /// The name of an object; nil for the bucket.
+        var name: String?
+        /// The parameters of the URL.
+        var query: [String: String] = [:]
         var body: Data?
         /// Further header fields, all of which are signed; names are in lower case.
         var fields: [String: String] = [:]
@@ -28,7 +31,7 @@ final class S3Client: Sendable {
         case refused(S3Refusal)
     }
 
-    typealias Completion = @Sendable (Result<Data, Failure>) -> Void
+    typealias Completion = @Sendable (Result<S3Exchange.Answer, Failure>) -> Void
 
     /// The largest object, in bytes: larger ones would need several parts.
     static let mostBytes = 64 << 20
@@ -62,6 +65,11 @@ final class S3Client: Sendable {
 
     deinit { transport.invalidate() }
 
+    /// The circuit breaker.
+    var circuits: RemoteCircuits {
+        state.withLock { RemoteCircuits(openCount: $0.health.isClosed ? 0 : 1, openingCount: $0.health.openings) }
+    }
+
     /// Performs an operation. The completion is called once, on any thread, and must not block.
     func perform(_ operation: Operation, completion: @escaping Completion) {
         let now = clock.monotonicNanoseconds()
@@ -79,7 +87,7 @@ final class S3Client: Sendable {
         request.start()
     }
 
-    private func note(_ result: Result<Data, Failure>, _ admission: NodeHealth.Admission) {
+    private func note(_ result: Result<S3Exchange.Answer, Failure>, _ admission: NodeHealth.Admission) {
         let outcome: NodeHealth.Outcome =
             switch result {
             case .failure(.late): .late
@@ -101,7 +109,8 @@ final class S3Client: Sendable {
         signedBy credentials: AWSCredentials,
         sink: any HTTPTransferSink
     ) -> (any HTTPTransfer)? {
-        guard let object = configuration.object(operation.name) else { return nil }
+        let query = AWSSigner.encoded(query: operation.query)
+        guard let object = configuration.object(operation.name, query: query) else { return nil }
         let time = AWSSigner.Time(secondsSince1970: clock.wallTime())
         var hash = AWSSigner.emptyHash
         if let body = operation.body {
@@ -114,7 +123,13 @@ final class S3Client: Sendable {
         var signed = fields
         signed["host"] = object.host
         let value = AWSSigner(region: configuration.region).authorization(
-            for: AWSSigner.Request(method: operation.method, path: object.path, fields: signed, bodyHash: hash),
+            for: AWSSigner.Request(
+                method: operation.method,
+                path: object.path,
+                query: query,
+                fields: signed,
+                bodyHash: hash
+            ),
             at: time,
             credentials
         )
@@ -188,12 +203,12 @@ private final class S3Request: Sendable {
         case .failure(.connection): finish(.failure(.connection))
         case .failure(.tooLarge): finish(.failure(.tooLarge))
         case .success(let answer) where (200..<300).contains(answer.statusCode):
-            finish(Self.isWhole(answer) ? .success(answer.body) : .failure(.tooLarge))
+            finish(Self.isWhole(answer) ? .success(answer) : .failure(.tooLarge))
         case .success(let answer):
             let refusal = S3Refusal(
                 statusCode: answer.statusCode,
                 body: answer.body,
-                isConditional: operation.fields["if-none-match"] != nil
+                isConditional: operation.fields["if-none-match"] != nil || operation.fields["if-match"] != nil
             )
             guard refusal == .staleCredentials else { return finish(.failure(.refused(refusal))) }
             client.credentials.refuse(credentials)
@@ -216,7 +231,7 @@ private final class S3Request: Sendable {
         former?()
     }
 
-    private func finish(_ result: Result<Data, S3Client.Failure>) {
+    private func finish(_ result: Result<S3Exchange.Answer, S3Client.Failure>) {
         let ended = state.withLock { state -> State in
             defer { state = State(completion: nil, attempts: state.attempts) }
             return state

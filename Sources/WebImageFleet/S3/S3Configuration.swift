@@ -14,7 +14,7 @@ struct S3Configuration: Sendable, Hashable {
         case virtualHost = "virtual"
     }
 
-    /// The address of an object.
+    /// The address of an object, or of the bucket.
     struct Object: Sendable, Hashable {
         let url: URL
         /// The value of the field `Host`.
@@ -71,12 +71,13 @@ struct S3Configuration: Sendable, Hashable {
         guard object("") != nil else { throw Problem(description: "it is not the address of a bucket") }
     }
 
-    /// Returns the address of an object.
-    func object(_ name: String) -> Object? {
-        let key = AWSSigner.encoded(path: prefix + name)
+    /// Returns the address of an object, or of the bucket without a name.
+    func object(_ name: String?, query: String = "") -> Object? {
+        let key = name.map { "/" + AWSSigner.encoded(path: prefix + $0) }
         let host = style == .path ? endpoint : "\(bucket).\(endpoint)"
-        let path = style == .path ? "/\(bucket)/\(key)" : "/\(key)"
-        let url = URL(string: "\(isSecure ? "https" : "http")://\(host)\(path)")
+        let path = style == .path ? "/\(bucket)\(key ?? "")" : key ?? "/"
+        let text = "\(isSecure ? "https" : "http")://\(host)\(path)"
+        let url = URL(string: query.isEmpty ? text : "\(text)?\(query)")
         return url.map { Object(url: $0, host: host, path: path) }
     }
 

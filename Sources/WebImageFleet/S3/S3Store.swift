@@ -5,23 +5,25 @@ import FoundationEssentials
 /// S3 has no times after which objects end: entries are stale by what their response says, as on a local disk, and rules of the bucket
 /// remove them. It has no leases either, so nobody waits for another machine.
 final class S3Store: RemoteStore {
-    private struct State {
+    struct State {
         /// Names that were just found to be absent: of several machines that load the same entry, the first one writes it.
         var absent: Set<String> = []
         /// Changes of one object that wait for an earlier one: requests on several connections have no order.
         var waiting: [String: [Change]] = [:]
         var knowsConditions = true
+        /// False if the service cannot replace an object only if it has not changed.
+        var addsCounts = true
     }
 
     private typealias Change = @Sendable (_ done: @escaping @Sendable () -> Void) -> Void
 
     private static let mostAbsent = 4096
     /// The time for a write without its body, in nanoseconds: nobody waits for it.
-    private static let writePatience: UInt64 = 5_000_000_000
+    static let writePatience: UInt64 = 5_000_000_000
 
-    private let client: S3Client
+    let client: S3Client
     private let patience: UInt64
-    private let state = Lock(State())
+    let state = Lock(State())
 
     init(_ client: S3Client, patience: UInt64) { (self.client, self.patience) = (client, patience) }
 
@@ -33,8 +35,10 @@ final class S3Store: RemoteStore {
         name.filter { $0 != "{" && $0 != "}" }.replacing(":", with: "/")
     }
 
+    var circuits: RemoteCircuits { client.circuits }
+
     /// An operation that reads an object of at most `byteLimit` bytes.
-    private func reading(_ name: String, byteLimit: Int) -> S3Client.Operation {
+    func reading(_ name: String, byteLimit: Int) -> S3Client.Operation {
         S3Client.Operation(
             method: "GET",
             name: name,
@@ -48,7 +52,7 @@ final class S3Store: RemoteStore {
     func read(_ name: String, completion: @escaping @Sendable (RemoteRead) -> Void) {
         client.perform(reading(Self.objectName(name), byteLimit: S3Client.mostBytes)) { [self] result in
             switch result {
-            case .success(let value): completion(.value(value))
+            case .success(let answer): completion(.value(answer.body))
             case .failure(.refused(.absent)):
                 state.withLock { state in
                     if state.absent.count >= Self.mostAbsent { state.absent = [] }
@@ -169,7 +173,7 @@ final class S3Store: RemoteStore {
     private func readGeneration(orPut new: String?, completion: @escaping @Sendable (String?) -> Void) {
         client.perform(reading(Self.generationName, byteLimit: Self.mostGenerationBytes)) { [self] result in
             switch (result, new) {
-            case (.success(let bytes), _): completion(String(decoding: bytes, as: UTF8.self))
+            case (.success(let answer), _): completion(String(decoding: answer.body, as: UTF8.self))
             case (.failure(.refused(.absent)), let new?): putGeneration(new, onlyIfAbsent: true, completion: completion)
             // Something else has the name.
             case (.failure(.tooLarge), let new?), (.failure(.refused(.empty)), let new?):
