@@ -122,16 +122,16 @@ struct S3HostileTests {
         (503, "<Code>SlowDown</Code>", .storeFailure),
     ])
     func `Errors have a reaction`(status: Int, body: String, expected: S3Refusal) {
-        #expect(S3Refusal(statusCode: status, body: Data(body.utf8), isConditional: false) == expected)
+        #expect(S3Refusal(statusCode: status, body: Data(body.utf8), isOptional: false) == expected)
     }
 
     @Test func `Conditional writes have more outcomes`() {
         for status in [409, 412] {
-            #expect(S3Refusal(statusCode: status, body: Data(), isConditional: true) == .exists)
+            #expect(S3Refusal(statusCode: status, body: Data(), isOptional: true) == .exists)
         }
-        #expect(S3Refusal(statusCode: 501, body: Data(), isConditional: true) == .unsupportedCondition)
+        #expect(S3Refusal(statusCode: 501, body: Data(), isOptional: true) == .unsupported)
         let body = Data("<Code>NotImplemented</Code>".utf8)
-        #expect(S3Refusal(statusCode: 400, body: body, isConditional: true) == .unsupportedCondition)
+        #expect(S3Refusal(statusCode: 400, body: body, isOptional: true) == .unsupported)
     }
 
     @Test(arguments: [

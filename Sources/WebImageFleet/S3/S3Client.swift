@@ -17,6 +17,8 @@ final class S3Client: Sendable {
         var patience: UInt64
         /// The largest body of a response.
         var byteLimit = S3Client.mostBytes
+        /// True if the response may be a part of the object.
+        var isPart = false
     }
 
     enum Failure: Error, Hashable {
@@ -203,18 +205,21 @@ private final class S3Request: Sendable {
         case .failure(.connection): finish(.failure(.connection))
         case .failure(.tooLarge): finish(.failure(.tooLarge))
         case .success(let answer) where (200..<300).contains(answer.statusCode):
-            finish(Self.isWhole(answer) ? .success(answer) : .failure(.tooLarge))
+            finish(operation.isPart || Self.isWhole(answer) ? .success(answer) : .failure(.tooLarge))
         case .success(let answer):
             let refusal = S3Refusal(
                 statusCode: answer.statusCode,
                 body: answer.body,
-                isConditional: operation.fields["if-none-match"] != nil || operation.fields["if-match"] != nil
+                isOptional: Self.optionalFields.contains { operation.fields[$0] != nil }
             )
             guard refusal == .staleCredentials else { return finish(.failure(.refused(refusal))) }
             client.credentials.refuse(credentials)
             if state.withLock({ $0.attempts }) > 1 { finish(.failure(.refused(refusal))) } else { attempt() }
         }
     }
+
+    /// The fields of requests that not every service knows.
+    private static let optionalFields = ["if-none-match", "if-match", "x-amz-copy-source"]
 
     /// Returns whether a response has all of the object: its range is known if only a part was asked for.
     private static func isWhole(_ answer: S3Exchange.Answer) -> Bool {

@@ -81,6 +81,9 @@ struct S3Configuration: Sendable, Hashable {
         return url.map { Object(url: $0, host: host, path: path) }
     }
 
+    /// Returns an object as the source of a copy.
+    func copySource(_ name: String) -> String { "/\(bucket)/" + AWSSigner.encoded(path: prefix + name) }
+
     // MARK: Parsing
 
     private static func options(_ items: [URLQueryItem]) throws(Problem) -> [String: String] {

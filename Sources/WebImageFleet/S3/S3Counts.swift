@@ -45,7 +45,7 @@ extension S3Store {
                     _ = client.delays.after(.random(in: 20_000_000...400_000_000)) { [self] in
                         add(counts, attempts: attempts - 1, completion: completion)
                     }
-                case .failure(.refused(.unsupportedCondition)):
+                case .failure(.refused(.unsupported)):
                     state.withLock { $0.addsCounts = false }
                     completion(true)
                 // They may have been added: rather lost than counted twice.

@@ -10,8 +10,8 @@ enum S3Refusal: Sendable, Hashable {
     case exists
     /// The credentials have ended, or were replaced by others.
     case staleCredentials
-    /// The store does not know conditional writes.
-    case unsupportedCondition
+    /// The store does not know conditional writes, or copies.
+    case unsupported
     /// The store fails, or does not accept requests from here at all. It counts for the circuit breaker.
     case storeFailure
     /// The request was not accepted; the store is well.
@@ -19,16 +19,16 @@ enum S3Refusal: Sendable, Hashable {
 
     /// - Parameters:
     ///   - body: the XML document of the error; only its code is read.
-    ///   - isConditional: true for a conditional write.
-    init(statusCode: Int, body: Data, isConditional: Bool) {
+    ///   - isOptional: true for a conditional write, or a copy, which not every store knows.
+    init(statusCode: Int, body: Data, isOptional: Bool) {
         let code = Self.code(in: body)
         switch (statusCode, code) {
         case (_, "ExpiredToken"), (_, "TokenRefreshRequired"), (_, "InvalidToken"), (_, "InvalidAccessKeyId"):
             self = .staleCredentials
         case (404, nil), (404, "NoSuchKey"): self = .absent
         case (416, _): self = .empty
-        case (412, _) where isConditional, (409, _) where isConditional: self = .exists
-        case (501, _) where isConditional, (_, "NotImplemented") where isConditional: self = .unsupportedCondition
+        case (412, _) where isOptional, (409, _) where isOptional: self = .exists
+        case (501, _) where isOptional, (_, "NotImplemented") where isOptional: self = .unsupported
         // Without the right to list the bucket, this is also the answer for an object that does not exist.
         case (403, "AccessDenied"): self = .requestFailure
         case (400, _) where code != "AuthorizationHeaderMalformed": self = .requestFailure

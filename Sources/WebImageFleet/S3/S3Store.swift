@@ -11,11 +11,12 @@ final class S3Store: RemoteStore {
         /// Changes of one object that wait for an earlier one: requests on several connections have no order.
         var waiting: [String: [Change]] = [:]
         var knowsConditions = true
+        var copiesObjects = true
         /// False if the service cannot replace an object only if it has not changed.
         var addsCounts = true
     }
 
-    private typealias Change = @Sendable (_ done: @escaping @Sendable () -> Void) -> Void
+    typealias Change = @Sendable (_ done: @escaping @Sendable () -> Void) -> Void
 
     private static let mostAbsent = 4096
     /// The time for a write without its body, in nanoseconds: nobody waits for it.
@@ -52,7 +53,9 @@ final class S3Store: RemoteStore {
     func read(_ name: String, completion: @escaping @Sendable (RemoteRead) -> Void) {
         client.perform(reading(Self.objectName(name), byteLimit: S3Client.mostBytes)) { [self] result in
             switch result {
-            case .success(let answer): completion(.value(answer.body))
+            case .success(let answer):
+                let amendment = answer.headers[S3Amendment.field].flatMap { S3Amendment($0) }
+                completion(.value(amendment?.applied(to: answer.body) ?? answer.body))
             case .failure(.refused(.absent)):
                 state.withLock { state in
                     if state.absent.count >= Self.mostAbsent { state.absent = [] }
@@ -102,7 +105,7 @@ final class S3Store: RemoteStore {
             switch result {
             case .success: completion(.stored)
             case .failure(.refused(.exists)): completion(.exists)
-            case .failure(.refused(.unsupportedCondition)):
+            case .failure(.refused(.unsupported)):
                 state.withLock { $0.knowsConditions = false }
                 put(value, objectName, onlyIfAbsent: false, completion: completion)
             case .failure: completion(.failed)
@@ -119,8 +122,10 @@ final class S3Store: RemoteStore {
         inOrder(name) { [client] done in client.perform(operation) { _ in done() } }
     }
 
+    // MARK: Order
+
     /// Changes an object after earlier changes of it.
-    private func inOrder(_ name: String, _ change: @escaping Change) {
+    func inOrder(_ name: String, _ change: @escaping Change) {
         let isFirst = state.withLock { state -> Bool in
             guard state.waiting[name] == nil else {
                 state.waiting[name]?.append(change)
