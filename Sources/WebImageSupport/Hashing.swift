@@ -17,28 +17,31 @@ package enum Hashing {
     ///
     /// - Parameter suffix: text that follows the digits.
     package static func md5Hex(_ string: String, suffix: String = "") -> String {
-        var copy = string
+        string.utf8Span.span.withUnsafeBufferPointer { bytes in
+            suffix.utf8Span.span.withUnsafeBufferPointer { md5Hex(bytes, suffix: $0) }
+        }
+    }
+
+    /// MD5 of bytes in 32 lower-case hexadecimal digits, followed by a suffix of UTF-8.
+    package static func md5Hex(
+        _ bytes: UnsafeBufferPointer<UInt8>,
+        suffix: UnsafeBufferPointer<UInt8> = UnsafeBufferPointer(start: nil, count: 0)
+    ) -> String {
         var digest: (UInt64, UInt64) = (0, 0)
-        copy.withUTF8 { bytes in
-            withUnsafeMutableBytes(of: &digest) {
-                webimage_md5(bytes.baseAddress, bytes.count, $0.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        return withUnsafeMutableBytes(of: &digest) { digest in
+            webimage_md5(bytes.baseAddress, bytes.count, digest.baseAddress?.assumingMemoryBound(to: UInt8.self))
+            let count = digest.count * 2
+            return String(unsafeUninitializedCapacity: count + suffix.count) { output in
+                let digits = Self.digits.utf8Start
+                for index in 0..<digest.count {
+                    output.initializeElement(at: index * 2, to: digits[Int(digest[index] >> 4)])
+                    output.initializeElement(at: index * 2 + 1, to: digits[Int(digest[index] & 15)])
+                }
+                for index in 0..<suffix.count { output.initializeElement(at: count + index, to: suffix[index]) }
+                return count + suffix.count
             }
-        }
-        return withUnsafeBytes(of: &digest) { hex($0, suffix: suffix) }
-    }
-
-    /// Returns the lower-case hexadecimal digits of `bytes`, followed by a suffix.
-    private static func hex(_ bytes: UnsafeRawBufferPointer, suffix: String) -> String {
-        let count = bytes.count * 2
-        return String(unsafeUninitializedCapacity: count + suffix.utf8.count) { output in
-            for (index, byte) in bytes.enumerated() {
-                output.initializeElement(at: index * 2, to: digit(byte >> 4))
-                output.initializeElement(at: index * 2 + 1, to: digit(byte & 15))
-            }
-            _ = output[count...].initialize(fromContentsOf: suffix.utf8)
-            return count + suffix.utf8.count
         }
     }
 
-    private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }
+    private static let digits: StaticString = "0123456789abcdef"
 }

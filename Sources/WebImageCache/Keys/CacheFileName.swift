@@ -9,8 +9,27 @@ struct CacheFileName: Sendable, Hashable {
     let string: String
 
     init(key: String) {
-        let ext = Self.fileExtension(forKey: key)
-        string = Hashing.md5Hex(key, suffix: ext.isEmpty ? "" : "." + ext)
+        if let name = Self.nameWithPlainExtension(forKey: key) {
+            string = name
+        } else {
+            let ext = Self.fileExtension(forKey: key)
+            string = Hashing.md5Hex(key, suffix: ext.isEmpty ? "" : "." + ext)
+        }
+    }
+
+    /// Returns the name for a key whose extension, if it has one, is used as it is written; nil for other keys. The names of nearly all keys, several
+    /// times as fast.
+    private static func nameWithPlainExtension(forKey key: String) -> String? {
+        key.utf8Span.span.withUnsafeBufferPointer { bytes in
+            guard let ext = KeyParts.textAfterDot(in: bytes) else { return Hashing.md5Hex(bytes) }
+            guard ext.count <= maximumByteCount - digitCount - 1,
+                !bytes[ext].contains(where: { isForbidden($0) || $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: " ") })
+            else { return nil }
+            return Hashing.md5Hex(
+                bytes,
+                suffix: UnsafeBufferPointer(rebasing: bytes[(ext.lowerBound - 1)..<ext.upperBound])
+            )
+        }
     }
 
     /// Returns the file extension for a key: that of its path, without characters that are invalid in file names; empty if it is

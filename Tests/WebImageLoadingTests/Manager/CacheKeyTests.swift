@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Testing
+import WebImageSupport
 
 @testable import WebImageCache
 @testable import WebImageLoading
@@ -32,6 +33,7 @@ import Testing
     ])
     func `The extension is that of the key's path`(key: String, ext: String) {
         #expect(CacheFileName.fileExtension(forKey: key) == ext)
+        #expect(CacheFileName(key: key).string == Hashing.md5Hex(key, suffix: ext.isEmpty ? "" : "." + ext))
     }
 
     @Test(arguments: [
