@@ -37,9 +37,9 @@ package struct CacheDirectory: Sendable {
 
     /// Returns the reason why a directory in this state is refused: other users could place files in it. Nil if it is used. Root is
     /// trusted.
-    static func distrust(_ status: stat, user: uid_t = geteuid()) -> String? {
+    static func distrust(_ status: stat, user: @autoclosure () -> uid_t = geteuid()) -> String? {
         guard status.st_mode & S_IFMT == S_IFDIR else { return "it is not a directory" }
-        guard status.st_uid == user || status.st_uid == 0 else { return "it belongs to another user" }
+        guard status.st_uid == 0 || status.st_uid == user() else { return "it belongs to another user" }
         if status.st_mode & S_IWOTH != 0 { return "it is writable by everybody" }
         return status.st_mode & S_IWGRP != 0 ? "it is writable by its group" : nil
     }

@@ -49,16 +49,15 @@ extension DiskCache {
         let calls = FileCalls.system
         let reader = EntryReader(calls: calls)
         switch reader.read(path, key: key, mapped: mapped) {
-        case .entry(let entry, _):
+        case .entry(let entry):
             return entry.content
         case .damaged(_, reason: EntryReader.noFooter):
             guard let (file, status) = try? reader.open(path) else { return nil }
             defer { _ = calls.close(file) }
-            let size = Int(status.st_size)
-            guard status.st_mode & S_IFMT == S_IFREG, size <= ImageLimits().maximumEncodedByteCount,
-                let block = try? FileBlock.load(file, size: size, mapped: mapped, calls: calls, path: path)
+            guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= ImageLimits().maximumEncodedByteCount,
+                let block = try? FileBlock.load(file, status: status, mapped: mapped, calls: calls, path: path)
             else { return nil }
-            return CachedImageData(data: block.data(count: size))
+            return CachedImageData(data: block.data(count: block.bytes.count))
         default:
             return nil
         }
@@ -73,10 +72,10 @@ extension DiskCache {
         }
         let isMapped = state.withLock { $0.config.mapsDiskData }
         let name = CacheFileName(key: key).string
-        let reader = EntryReader(calls: calls, directory: directory)
+        let reader = EntryReader(calls: calls, directory: directory, owner: directory.status.st_uid)
         let outcome = reader.read(name, key: key, mapped: isMapped) { file, status in touch(file, status) }
         switch outcome {
-        case .entry(let entry, _):
+        case .entry(let entry):
             state.withLock { $0.statistics.hitCount += 1 }
             return entry
         case .damaged(let status, _):

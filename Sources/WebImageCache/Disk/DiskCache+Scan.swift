@@ -226,8 +226,8 @@ extension DiskCache {
                 damaged.append(DamagedDiskCacheEntry(path: file, reason: reason, isRemoved: isRemoved))
             }
             switch reader.read(name, key: nil) {
-            case .entry(let entry, let status) where CacheFileName(key: entry.trailer.key).string != name:
-                note("it contains the entry of another key, \(entry.trailer.key)", status)
+            case .entry(let entry) where CacheFileName(key: entry.trailer.key).string != name:
+                note("it contains the entry of another key, \(entry.trailer.key)", entry.status)
             case .damaged(let status, let reason): note(reason, status)
             case .failed(let error): note(error.description, nil)
             case .entry, .absent, .foreign: break

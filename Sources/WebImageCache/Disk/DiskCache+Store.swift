@@ -194,7 +194,8 @@ extension DiskCache {
     /// Rewrites an entry with its bytes. Its stripe is held.
     private func rewrite(_ name: String, in directory: DirectoryHandle, key: String, _ amendment: EntryAmendment) {
         let outcome = EntryReader(calls: calls, directory: directory).read(name, key: key)
-        guard case .entry(let entry, let status) = outcome else { return }
+        guard case .entry(let entry) = outcome else { return }
+        let status = entry.status
         let trailer = entry.found.amended(by: amendment)
         guard trailer.records != entry.trailer.records else { return }
         write(entry.data, trailer: trailer, name: name, times: (status.st_atim, status.st_mtim), overwriting: true) {

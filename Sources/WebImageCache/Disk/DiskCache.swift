@@ -163,8 +163,9 @@ public final class DiskCache: Sendable {
         guard let held = state.withLock({ $0.directory }) else { return nil }
         var status = stat()
         // An implicit conversion to a C string would copy the path.
+        // The owner is compared because files of the same owner are read without asking for the user again.
         guard path.withCString({ lstat($0, &status) }) == 0, held.status.isSameFile(as: status),
-            CacheDirectory.distrust(status) == nil
+            held.status.st_uid == status.st_uid, CacheDirectory.distrust(status) == nil
         else {
             return nil
         }

@@ -43,6 +43,9 @@ package struct LoadedEntry: Sendable {
     package var footer: EntryFooter { found.footer }
     var trailer: EntryTrailer { found.trailer }
 
+    /// The file's state when it was opened.
+    var status: stat { block.status }
+
     /// The image's bytes, without a copy.
     var data: Data { block.data(count: footer.bodyLength) }
 
@@ -53,16 +56,16 @@ package struct LoadedEntry: Sendable {
 /// Reads entries and verifies them: length, hashes, key.
 struct EntryReader: Sendable {
     enum Outcome {
-        /// A valid entry, and the file's state when it was opened.
-        case entry(LoadedEntry, status: stat)
+        /// A valid entry.
+        case entry(LoadedEntry)
         /// The file does not exist.
         case absent
         /// The file must not be touched: not a regular file, an entry of another key, or an entry of a later version.
         case foreign
         /// The bytes differ from those that were stored.
-        case damaged(stat, reason: String)
+        indirect case damaged(stat, reason: String)
         /// The file could not be opened.
-        case failed(SystemCallError)
+        indirect case failed(SystemCallError)
     }
 
     /// Bigger files have their footer checked before they are read.
@@ -77,6 +80,9 @@ struct EntryReader: Sendable {
     let calls: FileCalls
     /// The directory of the names, whose files must belong to this user or to root; nil for arbitrary paths.
     var directory: DirectoryHandle?
+    /// The owner of the directory, if the operation has just found out that this is the user or root: files nearly always belong to the same, and
+    /// then the system is not asked for the user again.
+    var owner: uid_t?
 
     /// Opens a file for reading, and optionally for writing; refuses symbolic links, and never blocks on a FIFO.
     func open(_ name: String, forWriting: Bool = false) throws(SystemCallError) -> (file: Int32, status: stat) {
@@ -90,11 +96,16 @@ struct EntryReader: Sendable {
             _ = calls.close(file)
             throw error("fstat", name, number)
         }
-        guard directory == nil || status.st_uid == geteuid() || status.st_uid == 0 else {
+        guard isTrusted(status) else {
             _ = calls.close(file)
             throw error("open", name, EPERM, refusal: "it belongs to another user")
         }
         return (file, status)
+    }
+
+    /// Returns whether a file belongs to this user or to root.
+    private func isTrusted(_ status: stat) -> Bool {
+        directory == nil || status.st_uid == owner || status.st_uid == 0 || status.st_uid == geteuid()
     }
 
     private func error(_ call: String, _ name: String, _ number: Int32, refusal: String? = nil) -> SystemCallError {
@@ -124,12 +135,12 @@ struct EntryReader: Sendable {
         do throws(SystemCallError) {
             let block = try FileBlock.load(
                 file,
-                size: size,
+                status: status,
                 mapped: mapped,
                 calls: calls,
                 path: directory?.path(of: name) ?? name
             )
-            let outcome = check(block, key: key, file, status: status)
+            let outcome = check(block, key: key, file)
             if case .entry = outcome { accessed(file, status) }
             return outcome
         } catch {
@@ -138,28 +149,28 @@ struct EntryReader: Sendable {
         }
     }
 
-    private func check(_ block: FileBlock, key: String?, _ file: Int32, status: stat) -> Outcome {
+    private func check(_ block: FileBlock, key: String?, _ file: Int32) -> Outcome {
         let footer: EntryFooter
         do throws(EntryFooter.Failure) {
             guard let found = try EntryFooter.read(from: block.bytes, fileSize: block.bytes.count) else {
-                return .damaged(status, reason: "the records do not fit")
+                return .damaged(block.status, reason: "the records do not fit")
             }
             footer = found
         } catch {
             switch error {
-            case .absent: return .damaged(status, reason: Self.noFooter)
-            case .damaged: return .damaged(status, reason: "the trailer is damaged")
+            case .absent: return .damaged(block.status, reason: Self.noFooter)
+            case .damaged: return .damaged(block.status, reason: "the trailer is damaged")
             case .unknownVersion: return .foreign
             }
         }
-        let found = trailer(in: block.bytes, footer, file)
+        let found = trailer(in: block.bytes, footer, file, expectedKey: key)
         if let key, found?.trailer.hasKey(key) != true { return .foreign }
-        guard let found else { return .damaged(status, reason: "there is no key") }
+        guard let found else { return .damaged(block.status, reason: "there is no key") }
         let body = UnsafeRawBufferPointer(rebasing: block.bytes[..<footer.bodyLength])
         guard Hashing.xxh3(body) == footer.bodyHash else {
-            return .damaged(status, reason: "the bytes do not match their checksum")
+            return .damaged(block.status, reason: "the bytes do not match their checksum")
         }
-        return .entry(LoadedEntry(block: block, found: found), status: status)
+        return .entry(LoadedEntry(block: block, found: found))
     }
 
     /// Returns the trailer of an entry, without its bytes; nil if there is none. Reads only the end of the file; the bytes are not
@@ -198,12 +209,21 @@ struct EntryReader: Sendable {
 
     /// Returns the trailer in the bytes at the end of an entry.
     ///
-    /// - Parameter file: the open file, from which slots that were being written are read again; nil for none.
-    func trailer(in tail: UnsafeRawBufferPointer, _ footer: EntryFooter, _ file: Int32?) -> LoadedTrailer? {
+    /// - Parameters:
+    ///   - file: the open file, from which slots that were being written are read again; nil for none.
+    ///   - expectedKey: a key that the file probably has.
+    func trailer(
+        in tail: UnsafeRawBufferPointer,
+        _ footer: EntryFooter,
+        _ file: Int32?,
+        expectedKey: String? = nil
+    ) -> LoadedTrailer? {
         let bytes = UnsafeRawBufferPointer(rebasing: tail.suffix(footer.trailerLength))
         let slotsLength = 2 * footer.slotSize
         let records = UnsafeRawBufferPointer(rebasing: bytes[slotsLength..<(slotsLength + footer.recordsLength)])
-        guard var trailer = EntryTrailer(records: records, created: footer.created) else { return nil }
+        guard var trailer = EntryTrailer(records: records, created: footer.created, expectedKey: expectedKey) else {
+            return nil
+        }
         let response = response(in: UnsafeRawBufferPointer(rebasing: bytes[..<slotsLength]), of: footer, file)
         if slotsLength > 0 { trailer.response = response.flatMap { $0.bytes.isEmpty ? nil : $0.bytes } }
         trailer.leastSlotSize = footer.slotSize

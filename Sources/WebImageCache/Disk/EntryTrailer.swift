@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// The trailer that follows the image data in a cache file.
 ///
@@ -57,7 +58,9 @@ struct EntryTrailer: Sendable {
 
     /// Parses the records of a file, which have been verified against their hash; nil if they do not fill the bytes exactly, or if
     /// there is no key.
-    init?(records bytes: UnsafeRawBufferPointer, created: Int64) {
+    ///
+    /// - Parameter expectedKey: a key that the file probably has, which then needs no new string.
+    init?(records bytes: UnsafeRawBufferPointer, created: Int64, expectedKey: String? = nil) {
         var key: String?
         var start = 0
         while start < bytes.count {
@@ -68,7 +71,8 @@ struct EntryTrailer: Sendable {
             guard bytes.count - start >= length else { return nil }
             let record = UnsafeRawBufferPointer(rebasing: bytes[start..<(start + length)])
             if tag == Tag.key {
-                key = String(validating: record, as: UTF8.self)
+                let isExpected = expectedKey?.hasUTF8(record) == true
+                key = isExpected ? expectedKey : String(validating: record, as: UTF8.self)
             } else {
                 records.append(Record(tag: tag, bytes: Data(record)))
             }
@@ -130,7 +134,7 @@ struct EntryTrailer: Sendable {
     }
 
     /// Returns whether the key is `key`, byte for byte.
-    func hasKey(_ key: String) -> Bool { self.key.utf8.elementsEqual(key.utf8) }
+    func hasKey(_ key: String) -> Bool { key.utf8Span.span.withUnsafeBytes { self.key.hasUTF8($0) } }
 
     private func record(_ tag: UInt32) -> Data? { records.first { $0.tag == tag }?.bytes }
 
@@ -186,5 +190,16 @@ struct EntryTrailer: Sendable {
         output.append(littleEndian: length)
         output.append(contentsOf: bytes)
         return true
+    }
+}
+
+extension String {
+    /// Returns whether the UTF-8 of the string is `bytes`.
+    fileprivate func hasUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        utf8Span.span.withUnsafeBytes { own in
+            guard own.count == bytes.count else { return false }
+            guard let first = own.baseAddress, let second = bytes.baseAddress, !own.isEmpty else { return true }
+            return memcmp(first, second, own.count) == 0
+        }
     }
 }

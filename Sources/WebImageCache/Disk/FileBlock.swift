@@ -5,10 +5,13 @@ import Glibc
 final class FileBlock: @unchecked Sendable {
     // Sendable because the bytes are not written after the block is created.
     let bytes: UnsafeRawBufferPointer
+    /// The file's state when it was opened.
+    let status: stat
     private let isMapped: Bool
 
-    private init(_ bytes: UnsafeRawBufferPointer, isMapped: Bool) {
+    private init(_ bytes: UnsafeRawBufferPointer, _ status: stat, isMapped: Bool) {
         self.bytes = bytes
+        self.status = status
         self.isMapped = isMapped
     }
 
@@ -23,21 +26,22 @@ final class FileBlock: @unchecked Sendable {
 
     static func load(
         _ file: Int32,
-        size: Int,
+        status: stat,
         mapped: Bool,
         calls: FileCalls,
         path: @autoclosure () -> String
     ) throws(SystemCallError) -> FileBlock {
+        let size = Int(status.st_size)
         if mapped, size > 0 {
             guard let base = mmap(nil, size, PROT_READ, MAP_PRIVATE, file, 0), base != MAP_FAILED else {
                 throw SystemCallError(call: "mmap", path: path(), number: errno)
             }
-            return FileBlock(UnsafeRawBufferPointer(start: base, count: size), isMapped: true)
+            return FileBlock(UnsafeRawBufferPointer(start: base, count: size), status, isMapped: true)
         }
         guard let base = BufferPool.shared.take(byteCount: size) else {
             throw SystemCallError(call: "read", path: path(), number: ENOMEM)
         }
-        let block = FileBlock(UnsafeRawBufferPointer(start: base, count: size), isMapped: false)
+        let block = FileBlock(UnsafeRawBufferPointer(start: base, count: size), status, isMapped: false)
         try calls.readFully(file, into: base, count: size, path: path())
         return block
     }

@@ -41,7 +41,7 @@ extension DiskCache {
             descriptor = fcntl(file, F_DUPFD_CLOEXEC, 0)
         }
         switch outcome {
-        case .entry(let entry, let status) where descriptor >= 0: return OpenEntry(descriptor, entry.footer, status)
+        case .entry(let entry) where descriptor >= 0: return OpenEntry(descriptor, entry.footer, entry.status)
         case .damaged(let status, _): removeDamaged(name, status)
         case .failed(let error): note(error)
         case .entry, .absent, .foreign: break

@@ -56,6 +56,15 @@ import Testing
             let read = EntryTrailer(records: UnsafeRawBufferPointer(rebasing: bytes[..<10]), created: 0)
             #expect(read?.hasKey("\u{E9}") == true)
             #expect(read?.hasKey("e\u{301}") == false)
+            for expected in ["e\u{301}", "\u{E9}"] {
+                let other = EntryTrailer(
+                    records: UnsafeRawBufferPointer(rebasing: bytes[..<10]),
+                    created: 0,
+                    expectedKey: expected
+                )
+                #expect(other?.hasKey("\u{E9}") == true)
+                #expect(other?.hasKey("e\u{301}") == false)
+            }
         }
     }
 
