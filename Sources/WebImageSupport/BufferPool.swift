@@ -11,16 +11,24 @@ package final class BufferPool: Sendable {
     package static let shared = BufferPool(capacity: 64 << 20)
 
     private struct State {
-        var free: [Int: [UnsafeMutableRawPointer]] = [:]
+        /// The kept blocks of each size, by ``BufferPool/index(ofSize:)``: an array, because every read from the disk takes and gives one.
+        var free: [[UnsafeMutableRawPointer]] = []
         var keptBytes = 0
         var capacity: Int
         /// The number of clients that require blocks no bigger than new ones.
         var exactCount = 0
+
+        mutating func take(_ index: Int) -> UnsafeMutableRawPointer? {
+            guard index < free.count, let block = free[index].popLast() else { return nil }
+            keptBytes -= BufferPool.size(atIndex: index)
+            return block
+        }
     }
 
     // The state owns the pointers in it; no other code holds them.
     private let state: Lock<State>
-    private static let smallest = 16 << 10
+    private static let smallestPower = 14
+    private static let smallest = 1 << smallestPower
     private static let hugePage = 2 << 20
 
     package init(capacity: Int) {
@@ -59,10 +67,7 @@ package final class BufferPool: Sendable {
             var size = size
             let most = state.exactCount > 0 ? size : size + size / 2
             while size <= most {
-                if let block = state.free[size]?.popLast() {
-                    state.keptBytes -= size
-                    return block
-                }
+                if let block = state.take(Self.index(ofSize: size)) { return block }
                 guard let next = Self.roundedSize(size + 1) else { return nil }
                 size = next
             }
@@ -95,7 +100,9 @@ package final class BufferPool: Sendable {
         }
         let kept = state.withLock { state -> Bool in
             guard state.keptBytes + size <= state.capacity else { return false }
-            state.free[size, default: []].append(block)
+            let index = Self.index(ofSize: size)
+            while state.free.count <= index { state.free.append([]) }
+            state.free[index].append(block)
             state.keptBytes += size
             return true
         }
@@ -106,15 +113,23 @@ package final class BufferPool: Sendable {
     package func trim(toBytes limit: Int) {
         let victims = state.withLock { state -> [UnsafeMutableRawPointer] in
             var victims: [UnsafeMutableRawPointer] = []
-            for size in state.free.keys.sorted(by: >) {
-                while state.keptBytes > limit, let block = state.free[size]?.popLast() {
-                    state.keptBytes -= size
-                    victims.append(block)
-                }
+            for index in state.free.indices.reversed() {
+                while state.keptBytes > limit, let block = state.take(index) { victims.append(block) }
             }
             return victims
         }
         for block in victims { free(block) }
+    }
+
+    /// Returns the position of a rounded size among all of them: sixteen for each power of two, some of which do not exist.
+    private static func index(ofSize size: Int) -> Int {
+        let power = Int.bitWidth - 1 - size.leadingZeroBitCount
+        return (power - smallestPower) * 16 + (size - 1 << power) >> max(power - 4, 12)
+    }
+
+    private static func size(atIndex index: Int) -> Int {
+        let power = smallestPower + index / 16
+        return 1 << power + (index % 16) << max(power - 4, 12)
     }
 
     /// Returns `byteCount` rounded up to the next of sixteen steps between powers of two; nil on overflow.
