@@ -62,12 +62,11 @@ final class MemoryCacheCore: @unchecked Sendable {
     private func value(_ digest: KeyDigest, _ key: UnsafeRawBufferPointer) -> Image? {
         let stripe = stripes.current
         stripe.lock()
-        guard let id = table.pointee.find(digest, key) else {
+        guard let (id, value) = table.pointee.lookUp(digest, key) else {
             let usesWeakCache = table.pointee.hasWeakLevel
             stripe.unlock()
             return usesWeakCache ? revive(MemoryCacheKey(String(decoding: key, as: UTF8.self), digest)) : nil
         }
-        let value = table.pointee.value(of: id)
         if stripe.note(id) { learn(from: stripe) }
         stripe.unlock()
         return value
@@ -79,7 +78,7 @@ final class MemoryCacheCore: @unchecked Sendable {
             let stripe = stripes.current
             stripe.lock()
             defer { stripe.unlock() }
-            return table.pointee.find(KeyDigest(key), key).map { table.pointee.value(of: $0) }
+            return table.pointee.lookUp(KeyDigest(key), key)?.value
         }
     }
 

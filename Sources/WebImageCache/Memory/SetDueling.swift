@@ -51,7 +51,7 @@ struct SetDueling: ~Copyable {
 struct ShadowCache: ~Copyable {
     private let rule: EvictionRule
     private var slab: EvictionSlab
-    private var index = HashIndex()
+    private var index = HashIndex<UInt32>()
 
     init(rule: EvictionRule, seed: UInt64) {
         self.rule = rule
@@ -70,7 +70,7 @@ struct ShadowCache: ~Copyable {
             return true
         }
         guard limits.cost == 0 || cost <= limits.cost else { return false }
-        index.insert(hash, id: slab.insert(hash: hash, cost: cost, frequency: frequency, epoch: epoch))
+        index.insert(hash, slab.insert(hash: hash, cost: cost, frequency: frequency, epoch: epoch))
         shrink(to: limits, epoch: epoch)
         return false
     }
@@ -89,7 +89,7 @@ struct ShadowCache: ~Copyable {
     }
 
     private mutating func remove(_ id: UInt32) {
-        index.remove(slab.entries[Int(id)].hash, id: id)
+        index.remove(slab.entries[Int(id)].hash, id)
         slab.remove(id)
     }
 }

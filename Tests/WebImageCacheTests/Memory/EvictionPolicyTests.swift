@@ -181,20 +181,20 @@ import Testing
 
 @Suite struct HashIndexTests {
     @Test(arguments: [UInt64(1), 2, 3]) func `The table matches a dictionary`(seed: UInt64) {
-        var index = HashIndex()
+        var index = HashIndex<UInt32>()
         var model: [UInt32: UInt64] = [:]
         var random = SeededGenerator(seed: seed)
         for _ in 0..<20_000 {
             let id = UInt32(1 + random.below(500))
             if let hash = model.removeValue(forKey: id) {
-                index.remove(hash, id: id)
+                index.remove(hash, id)
                 let found = index.find(hash) { $0 == id }
                 #expect(found == nil)
             } else {
                 // Few values, so that many collide and runs wrap around the end.
                 let hash = UInt64(bitPattern: Int64(random.below(40) - 20))
                 model[id] = hash
-                index.insert(hash, id: id)
+                index.insert(hash, id)
             }
             #expect(index.count == model.count)
         }
