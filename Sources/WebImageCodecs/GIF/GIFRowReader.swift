@@ -16,6 +16,11 @@ final class GIFRowReader: ScanlineSource {
     /// Red, green, blue and alpha of the 256 indices; black for those that the palette does not have.
     private var colors = [UInt32](repeating: UInt32(littleEndian: 0xFF00_0000), count: 256)
     private var nextRow = 0
+    /// ``colors`` in the order of ``PixelFormat/bgra8Premultiplied``; alpha is 0 or 255.
+    private(set) lazy var bgraColors = colors.map {
+        let bytes = UInt32(littleEndian: $0)
+        return UInt32(littleEndian: bytes & 0xFF00_FF00 | bytes >> 16 & 0xFF | (bytes & 0xFF) << 16)
+    }
 
     /// Decodes the palette indices of the frame.
     ///
@@ -120,6 +125,15 @@ final class GIFRowReader: ScanlineSource {
                 pixel[2] = UInt8(truncatingIfNeeded: color >> 16)
                 pixel += 3
             }
+        }
+    }
+
+    /// Writes a row of a frame without transparency that covers the canvas, as ``PixelFormat/bgra8Premultiplied``.
+    func writeOpaqueBGRA(row: Int, to target: UnsafeMutableRawPointer) {
+        let numbers = numbers(ofLine: row - frame.top)
+        let pixels = target.assumingMemoryBound(to: UInt32.self)
+        bgraColors.withUnsafeBufferPointer { colors in
+            for column in 0..<width { pixels[column] = colors[Int(numbers[column])] }
         }
     }
 

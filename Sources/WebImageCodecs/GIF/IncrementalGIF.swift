@@ -102,6 +102,7 @@ private final class ReceivedGIFRows: ReceivedRows {
     private let rows: GIFRowReader
     private let numberCount: Int
     private let pixels: ScratchBuffer
+    private var isOpaque: Bool { rows.layout == .rgb8 }
 
     init(_ rows: GIFRowReader, numberCount: Int) throws(WebImageError) {
         self.rows = rows
@@ -112,12 +113,17 @@ private final class ReceivedGIFRows: ReceivedRows {
     var width: Int { rows.width }
     var height: Int { rows.height }
     var extent: (width: Double, height: Double) { rows.extent }
-    var layout: ScanlineLayout { rows.layout }
+    /// Opaque rows are written as previews need them, which costs half of writing and converting them.
+    var layout: ScanlineLayout { isOpaque ? .bgra8Premultiplied : rows.layout }
     var colorProfile: Data? { nil }
 
     func row(_ row: Int) -> UnsafePointer<UInt8>? {
         guard rows.isThere(row: row, numberCount: numberCount) else { return nil }
-        rows.write(row: row, to: pixels.base)
+        if isOpaque {
+            rows.writeOpaqueBGRA(row: row, to: pixels.base)
+        } else {
+            rows.write(row: row, to: pixels.base)
+        }
         return UnsafePointer(pixels.bytes)
     }
 }
