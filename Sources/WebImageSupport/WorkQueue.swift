@@ -91,8 +91,27 @@ package final class WorkQueue: Sendable {
     /// Runs `body` on one of the threads, later.
     @discardableResult
     package func submit(priority: LoadPriority = .normal, _ body: @escaping @Sendable () -> Void) -> WorkItem {
-        WorkItem(id: core.enqueue(priority: priority, body: body), core: core)
+        submit(priority: priority, isBrief: false, isPatient: false, body)
     }
+
+    /// Runs `body` on one of the threads, later.
+    ///
+    /// - Parameters:
+    ///   - isBrief: True if `body` usually takes about as long as waking a thread.
+    ///   - isPatient: True if the job may wait for the end of a brief one, instead of waking another thread.
+    @discardableResult
+    package func submit(
+        priority: LoadPriority,
+        isBrief: Bool,
+        isPatient: Bool = false,
+        _ body: @escaping @Sendable () -> Void
+    ) -> WorkItem {
+        let job = WorkQueueCore.Job(body: body, isBrief: isBrief, isPatient: isPatient)
+        return WorkItem(id: core.enqueue(job, priority: priority), core: core)
+    }
+
+    /// Wakes a thread for each waiting job, also for patient ones, as far as threads sleep.
+    package func hurry() { core.hurry() }
 
     /// Runs `body` on one of the threads and returns its result.
     package func run<Value: Sendable, Failure: Error>(
@@ -129,28 +148,71 @@ final class WorkQueueCore: Sendable {
     /// Wraps the closure: as a generic argument it would be wrapped in another closure whenever it is inserted and taken out.
     struct Job {
         let body: @Sendable () -> Void
+        var isBrief = false
+        var isPatient = false
     }
 
     struct State {
         var jobs = JobHeap<Job>()
+        /// The number of waiting jobs that are patient.
+        var patientCount = 0
         var width: Int
         var threads = 0
-        var idle = 0
+        /// The threads that sleep. The one that fell asleep last is woken first: its memory is most likely still in a processor's cache.
+        var sleepers: [ThreadSleep] = []
+        /// The number of threads that were woken and have not looked for a job since.
+        var woken = 0
         /// The number of jobs that run.
         var running = 0
+        /// The number of brief ones among them.
+        var runningBriefly = 0
         /// The number of places reserved by ``WorkQueue/withReservedPlaces(upTo:_:)``.
         var reserved = 0
         var stopped = false
         /// Indicates whether a retry of starting a thread is scheduled.
         var isRetried = false
 
+        init(width: Int) { self.width = width }
+
         var idlePlaceCount: Int { jobs.count > 0 ? 0 : max(width - reserved - max(running, 1), 0) }
+        /// True if more jobs wait than threads are about to look for one.
+        var needsThread: Bool { jobs.count - patientCount > woken || jobs.count > woken + runningBriefly }
+
+        mutating func popJob() -> Job? {
+            let job = jobs.popFirst()
+            if job?.isPatient == true { patientCount -= 1 }
+            return job
+        }
+
+        /// Returns a thread to wake after the lock is released; nil if all are awake.
+        mutating func takeSleeper() -> ThreadSleep? {
+            guard let sleeper = sleepers.popLast() else { return nil }
+            woken += 1
+            return sleeper
+        }
+
+        /// Returns all threads that sleep, to wake them after the lock is released.
+        mutating func takeSleepers() -> [ThreadSleep] {
+            defer { sleepers = [] }
+            woken += sleepers.count
+            return sleepers
+        }
+
+        mutating func begin(_ job: Job) {
+            running += 1
+            if job.isBrief { runningBriefly += 1 }
+        }
+
+        mutating func end(isBrief: Bool) {
+            running -= 1
+            if isBrief { runningBriefly -= 1 }
+        }
     }
 
     private let name: String
     private let isStepped: Bool
     private let threads: WorkThreads
-    private let state: ConditionLock<State>
+    private let state: Lock<State>
 
     init(
         name: String,
@@ -164,42 +226,77 @@ final class WorkQueueCore: Sendable {
         self.threads = threads
         var state = State(width: max(width, 1))
         state.jobs.order = order
-        self.state = ConditionLock(state)
+        self.state = Lock(state)
     }
 
     func withState<Result>(_ body: (inout State) -> Result) -> Result { state.withLock(body) }
 
-    func enqueue(priority: LoadPriority, body: @escaping @Sendable () -> Void) -> UInt64 {
-        let (id, wakes, needsThread) = withState { state -> (UInt64, Bool, Bool) in
-            let id = state.jobs.insert(Job(body: body), priority: priority)
-            // `idle` still includes threads that were woken for earlier jobs, so it is compared with the number of all waiting jobs.
-            let needsThread = !isStepped && state.jobs.count > state.idle && state.threads < state.width
-            if needsThread { state.threads += 1 }
-            return (id, state.idle > 0, needsThread)
+    func enqueue(_ job: Job, priority: LoadPriority) -> UInt64 {
+        let (id, thread) = withState { state -> (UInt64, NextThread?) in
+            let id = state.jobs.insert(job, priority: priority)
+            if job.isPatient { state.patientCount += 1 }
+            return (id, state.needsThread ? takeThread(&state) : nil)
         }
         // Outside the lock: the woken thread needs it at once, and would sleep again until it is free.
-        if wakes { state.signal() }
-        if needsThread { startThread() }
+        wake(thread)
         return id
     }
 
     func cancel(_ id: UInt64) -> Bool {
         // The closure is released outside the lock: it may own anything.
-        let job = withState { $0.jobs.remove(id) }
+        let job = withState { state -> Job? in
+            let job = state.jobs.remove(id)
+            if job?.isPatient == true { state.patientCount -= 1 }
+            return job
+        }
         return job != nil
+    }
+
+    func hurry() {
+        let threads = withState { state -> [NextThread] in
+            var threads: [NextThread] = []
+            while state.jobs.count > state.woken, let thread = takeThread(&state) { threads.append(thread) }
+            return threads
+        }
+        for thread in threads { wake(thread) }
+    }
+
+    /// A thread that is about to look for a job.
+    private enum NextThread {
+        case sleeping(ThreadSleep)
+        case new
+    }
+
+    /// Returns a thread to wake or to start after the lock is released; nil if all are awake. It is counted already.
+    private func takeThread(_ state: inout State) -> NextThread? {
+        if let sleeper = state.takeSleeper() { return .sleeping(sleeper) }
+        guard !isStepped, state.threads < state.width else { return nil }
+        state.threads += 1
+        state.woken += 1
+        return .new
+    }
+
+    private func wake(_ thread: NextThread?) {
+        switch thread {
+        case nil: break
+        case .sleeping(let sleeper)?: sleeper.end()
+        case .new?: startThread()
+        }
     }
 
     func setPriority(_ priority: LoadPriority, of id: UInt64) { withState { $0.jobs.setPriority(priority, of: id) } }
 
     func setWidth(_ width: Int) {
-        let missing = withState { state -> Int in
+        let (sleepers, missing) = withState { state -> ([ThreadSleep], Int) in
             state.width = max(width, 1)
-            guard !isStepped else { return 0 }
-            self.state.broadcast()
-            let missing = max(0, min(state.width - state.threads, state.jobs.count - state.idle))
+            guard !isStepped else { return ([], 0) }
+            let sleepers = state.takeSleepers()
+            let missing = max(0, min(state.width - state.threads, state.jobs.count - state.woken))
             state.threads += missing
-            return missing
+            state.woken += missing
+            return (sleepers, missing)
         }
+        for sleeper in sleepers { sleeper.end() }
         for _ in 0..<missing { startThread() }
     }
 
@@ -213,17 +310,19 @@ final class WorkQueueCore: Sendable {
 
     func release(_ count: Int) {
         guard count > 0 else { return }
-        withState { state in
+        let sleepers = withState { state in
             state.reserved -= count
-            self.state.broadcast()
+            return state.jobs.count > 0 ? state.takeSleepers() : []
         }
+        for sleeper in sleepers { sleeper.end() }
     }
 
     func stop() {
-        withState { state in
+        let sleepers = withState { state in
             state.stopped = true
-            self.state.broadcast()
+            return state.takeSleepers()
         }
+        for sleeper in sleepers { sleeper.end() }
     }
 
     /// Starts a thread that has already been counted.
@@ -232,6 +331,7 @@ final class WorkQueueCore: Sendable {
         if threads.source.start({ self.work() }) { return }
         let isStranded = withState { state -> Bool in
             state.threads -= 1
+            state.woken -= 1
             return state.threads == 0 && state.jobs.count > 0
         }
         // Otherwise the jobs run on the existing threads.
@@ -251,6 +351,7 @@ final class WorkQueueCore: Sendable {
                 state.isRetried = false
                 guard state.threads == 0, state.jobs.count > 0 else { return false }
                 state.threads += 1
+                state.woken += 1
                 return true
             }
             if isStranded { startThread() }
@@ -263,56 +364,106 @@ final class WorkQueueCore: Sendable {
             guard state.threads == 0, state.jobs.count > 0 else { return false }
             // The caller counts as a thread, so that no more than `width` jobs run at once.
             state.threads += 1
+            state.woken += 1
             return true
         }
         guard isStranded else { return false }
         if threads.source.start({ self.work() }) { return false }
-        let job = withState { state in
-            state.running += 1
-            return state.jobs.popFirst()
+        let job = withState { state -> Job? in
+            state.woken -= 1
+            let job = state.popJob()
+            if let job { state.begin(job) }
+            return job
         }
         job?.body()
-        return withState { state in
-            state.running -= 1
+        let (sleepers, isStrandedStill) = withState { state -> ([ThreadSleep], Bool) in
+            if let job { state.end(isBrief: job.isBrief) }
             state.threads -= 1
-            if state.idle > 0, state.jobs.count > 0 { self.state.broadcast() }
-            return state.threads == 0 && state.jobs.count > 0
+            return (
+                state.jobs.count > 0 ? state.takeSleepers() : [],
+                state.threads == 0 && state.jobs.count > 0
+            )
         }
+        for sleeper in sleepers { sleeper.end() }
+        return isStrandedStill
     }
 
     private func work() {
         webimage_name_thread(String(decoding: name.utf8.prefix(15), as: UTF8.self))
-        var hasRun = false
-        // The job is released before the thread sleeps: it may own images.
-        while let job = nextJob(after: hasRun) {
+        let sleep = ThreadSleep()
+        var former = Former.sleep
+        // A job is released before the thread sleeps: it may own images.
+        while let step = nextStep(of: sleep, after: former) { former = take(step, sleep) }
+    }
+
+    /// The activity of a thread before it looks for a job.
+    private enum Former {
+        /// It slept, or was started.
+        case sleep
+        case job(isBrief: Bool)
+    }
+
+    private enum Step {
+        /// Wake that thread, and run the job.
+        case run(Job, NextThread?)
+        case sleep
+    }
+
+    private func take(_ step: consuming Step, _ sleep: ThreadSleep) -> Former {
+        switch step {
+        case .run(let job, let thread):
+            wake(thread)
             job.body()
-            hasRun = true
+            return .job(isBrief: job.isBrief)
+        case .sleep:
+            sleep.begin()
+            return .sleep
         }
     }
 
-    /// Blocks the thread until there is a job and a place for it; nil if the thread is to end.
-    ///
-    /// - Parameter hasRun: Indicates whether the thread has run a job since the last call.
-    private func nextJob(after hasRun: Bool) -> Job? {
-        var isIdle = false
-        var hasRun = hasRun
-        return state.wait { state -> Job?? in
-            if isIdle { state.idle -= 1 }
-            isIdle = false
-            if hasRun { state.running -= 1 }
-            hasRun = false
+    /// Returns what a thread does next; nil if it ends.
+    private func nextStep(of sleep: ThreadSleep, after former: Former) -> Step? {
+        withState { state -> Step? in
+            switch former {
+            case .sleep: state.woken -= 1
+            case .job(let isBrief): state.end(isBrief: isBrief)
+            }
             let hasPlace = state.threads <= state.width && state.running + state.reserved < state.width
-            if hasPlace, let job = state.jobs.popFirst() {
-                state.running += 1
-                return job
+            if hasPlace, let job = state.popJob() {
+                state.begin(job)
+                // A patient job that waited for a brief one does not wait for one that is not.
+                return .run(job, state.needsThread ? takeThread(&state) : nil)
             }
             if state.threads > state.width || state.stopped {
                 state.threads -= 1
-                return .some(nil)
+                return nil
             }
-            state.idle += 1
-            isIdle = true
-            return nil
+            state.sleepers.append(sleep)
+            return .sleep
         }
     }
+}
+
+/// The sleep of one thread, which another thread ends.
+///
+/// Uses a semaphore instead of a condition: signalling a condition may block until the threads woken before have run.
+final class ThreadSleep: @unchecked Sendable {
+    // Sendable because the semaphore is only accessed by its own functions.
+    private let semaphore: UnsafeMutablePointer<sem_t>
+
+    init() {
+        semaphore = .allocate(capacity: 1)
+        semaphore.initialize(to: sem_t())
+        sem_init(semaphore, 0, 0)
+    }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    /// Blocks the thread until ``end()`` is called; returns at once if that was before.
+    func begin() { while sem_wait(semaphore) != 0 {} }
+
+    func end() { sem_post(semaphore) }
 }

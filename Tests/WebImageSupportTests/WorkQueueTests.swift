@@ -27,6 +27,52 @@ import WebImageSupport
         }
     }
 
+    @Test func `A patient job runs on the thread of the brief one that it waited for, if it is not hurried`() async {
+        for isHurried in [false, true] {
+            let queue = WorkQueue(name: "test", width: 2)
+            let gate = Gate()
+            let threads = Monitor<[UInt]>([])
+            queue.submit(priority: .normal, isBrief: true) {
+                gate.wait()
+                threads.withLock { $0.append(pthread_self()) }
+            }
+            #expect(await gate.arrivals())
+            queue.submit(priority: .low, isBrief: true, isPatient: true) {
+                threads.withLock { $0.append(pthread_self()) }
+            }
+            if isHurried {
+                queue.hurry()
+                #expect(await threads.value { $0.isEmpty ? nil : true } == true)
+            } else {
+                #expect(queue.waitingCount == 1)
+            }
+            gate.open()
+            let seen = await threads.value { $0.count == 2 ? $0 : nil } ?? []
+            #expect(Set(seen).count == (isHurried ? 2 : 1))
+        }
+    }
+
+    @Test func `A patient job waits neither for one that is not brief nor for more than one`() async {
+        let queue = WorkQueue(name: "test", width: 2)
+        let gate = Gate()
+        let ended = Monitor(0)
+        queue.submit { gate.wait() }
+        #expect(await gate.arrivals())
+        queue.submit(priority: .low, isBrief: true, isPatient: true) { ended.withLock { $0 += 1 } }
+        #expect(await ended.value { $0 == 1 ? true : nil } == true)
+        gate.open()
+        let other = WorkQueue(name: "test", width: 2)
+        let held = Gate()
+        other.submit(priority: .normal, isBrief: true) { held.wait() }
+        #expect(await held.arrivals())
+        for _ in 0..<2 {
+            other.submit(priority: .low, isBrief: true, isPatient: true) { ended.withLock { $0 += 1 } }
+        }
+        // The second wakes a thread, which runs both.
+        #expect(await ended.value { $0 == 3 ? true : nil } == true)
+        held.open()
+    }
+
     @Test func `Waiting jobs run by priority, a changed priority counts, and a cancelled job never runs`() async {
         let queue = WorkQueue(name: "test", width: 1)
         let gate = Gate()

@@ -6,11 +6,12 @@ final class DiskQuery<Value: Sendable>: ImageLoaderOperation {
     init(
         on queue: WorkQueue,
         _ priority: LoadPriority,
+        isBrief: Bool = false,
         _ completion: @escaping @Sendable (Value?) -> Void,
         _ body: @escaping @Sendable () -> Value?
     ) {
         result = PendingResult(completion)
-        let item = queue.submit(priority: priority) { [result] in
+        let item = queue.submit(priority: priority, isBrief: isBrief) { [result] in
             if result.isWanted { result.finish(body()) }
         }
         result.attach(item)

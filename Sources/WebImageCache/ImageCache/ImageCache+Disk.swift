@@ -8,7 +8,8 @@ extension ImageCache {
         if enqueue(work, forKey: key, completion: completion) { schedule(key, encodes: work.isEncoding) }
     }
 
-    private func enqueue(
+    /// Queues work for a key. Returns whether it has to be scheduled.
+    func enqueue(
         _ work: DiskWork,
         forKey key: String,
         isBounded: Bool = true,
@@ -49,13 +50,20 @@ extension ImageCache {
         }
     }
 
-    private func schedule(_ key: String, encodes: Bool) {
+    func schedule(_ key: String, encodes: Bool) {
         // Encoding is queued among decodes: behind all of them, a long queue would fill the write-behind queue and drop writes.
         if encodes {
             codingQueue.submit { self.run(key, as: .coding) }
         } else {
-            diskQueue.submit(priority: .low) { self.run(key, as: .disk) }
+            let isLocal = diskCache is DiskCache
+            diskQueue.submit(priority: .low, isBrief: isLocal, isPatient: isLocal) { self.run(key, as: .disk) }
         }
+    }
+
+    /// True if reads use only the cache's directory. Other sources may hang, and a write must not wait for them.
+    private var readsAreBrief: Bool {
+        diskCache is DiskCache
+            && state.withLock { $0.additionalCachePath == nil && $0.config.readOnlyDirectories.isEmpty }
     }
 
     /// Runs the queued work of a key, until none is left for this kind of thread.
@@ -231,7 +239,7 @@ extension ImageCache {
         priority: LoadPriority,
         completion: @escaping @Sendable (CachedImageData?) -> Void
     ) -> any WebImageOperation {
-        DiskQuery(on: diskQueue, priority, completion) {
+        DiskQuery(on: diskQueue, priority, isBrief: readsAreBrief, completion) {
             defer { self.upkeep.maintainIfDue() }
             return self.readEntry(forKey: key)
         }

@@ -36,7 +36,7 @@ extension ImageCache {
     public func flush() async {
         await awaitCompletion { completion in
             let isBusy = writes.withLock { $0.whenIdle(completion) }
-            if !isBusy { completion() }
+            if isBusy { diskQueue.hurry() } else { completion() }
         }
     }
 

@@ -130,7 +130,9 @@ package final class CacheMaintenance: Sendable {
     func waitUntilWritten(within seconds: Double) -> Bool {
         let latch = Latch()
         let isBusy = writes.withLock { $0.whenIdle { latch.open() } }
-        return !isBusy || latch.wait(seconds: seconds)
+        guard isBusy else { return true }
+        diskQueue.hurry()
+        return latch.wait(seconds: seconds)
     }
 
     /// Removes expired entries at the end of the program, if the configuration enables it. Returns whether it was done in time.
