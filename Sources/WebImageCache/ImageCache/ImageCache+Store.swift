@@ -23,10 +23,14 @@ extension ImageCache {
             completion?()
             return
         }
+        guard let memoryImage else { return submit(work, forKey: key, completion: completion) }
+        var mustSchedule = false
         changingBoth(key) {
-            if let memoryImage { putIntoMemory(memoryImage, forKey: key) }
-            submit(work, forKey: key, completion: completion)
+            putIntoMemory(memoryImage, forKey: key)
+            mustSchedule = enqueue(work, forKey: key, completion: completion)
         }
+        // Afterwards: the woken thread needs the lock that the end of the change takes.
+        if mustSchedule { schedule(key, encodes: work.isEncoding) }
     }
 
     /// Stores an image, its encoded bytes, or both, and returns when everything has been stored or dropped.
