@@ -4,8 +4,8 @@ import FoundationEssentials
 package enum DiskWork: Sendable {
     /// The source of an entry.
     package enum Source: Sendable {
-        /// An entry with its bytes.
-        case entry(CachedImageData)
+        /// An entry with its bytes; behind a reference, because pending work is copied often.
+        indirect case entry(CachedImageData)
         /// An image that must be encoded: CPU work, which runs on a decode thread and not on a disk thread of the cache.
         case image(PendingImage)
 
@@ -27,8 +27,10 @@ package enum DiskWork: Sendable {
 
         /// The number of bytes held in memory while pending.
         var cost: Int {
-            let pixels = if case .image(let pending) = self { pending.image.pixelByteCount } else { 0 }
-            return pixels + content.data.count + (content.extendedData?.count ?? 0)
+            switch self {
+            case .entry(let entry): entry.byteCount
+            case .image(let image): image.image.pixelByteCount + image.entry.byteCount
+            }
         }
     }
 
@@ -93,6 +95,9 @@ package struct EntryAmendment: Sendable, Hashable {
 }
 
 extension CachedImageData {
+    /// The number of bytes held in memory.
+    fileprivate var byteCount: Int { data.count + (extendedData?.count ?? 0) }
+
     /// Returns the entry after a change. `hash` is that of the bytes it was made from; nil for its own.
     func amended(by amendment: EntryAmendment?, madeOf hash: UInt64?? = nil) -> CachedImageData {
         var entry = self

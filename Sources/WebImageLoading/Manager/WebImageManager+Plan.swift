@@ -14,18 +14,19 @@ extension WebImageManager {
         revalidation: LoadPlan.Revalidation? = nil,
         permission: LoadPlan.Permission? = nil
     ) -> LoadPlan {
-        let (options, context) = (load.options, load.context)
+        // Each access to a property of an optional context would copy the whole context.
+        let (options, context) = (load.options, load.context ?? WebImageContext())
         let (cache, originalCache) = (cache(for: load), originalCache(for: load))
         let asksCaches = !options.contains(.fromLoaderOnly)
         let isOriginal = originalKey == resultKey && cache === originalCache
-        let query = asksCaches ? context?.queryCacheType ?? .all : .none
-        var originalQuery = asksCaches ? context?.originalQueryCacheType ?? .disk : .none
+        let query = asksCaches ? context.queryCacheType ?? .all : .none
+        var originalQuery = asksCaches ? context.originalQueryCacheType ?? .disk : .none
         // One key, one lookup: if the original is the result, the result's cache type applies.
         if isOriginal { originalQuery = ImageCacheType(memory: false, disk: query.includesDisk) }
-        let originalStore = context?.originalStoreCacheType ?? .disk
+        let originalStore = context.originalStoreCacheType ?? .disk
         let serializer = serializer(for: load)
         let fetch = LoadPlan.Fetch(
-            ImageLoadRequest(url, options, context),
+            ImageLoadRequest(url, options, load.context),
             by: loader(for: load),
             rights: rights(of: url, load)
         )
@@ -53,7 +54,7 @@ extension WebImageManager {
             sharingScope: sharingScope(fetch, originalCache),
             keepsVariants: variantKind != nil
         )
-        let encodeOptions = context?.encodeOptions.flatMap { $0 == ImageEncodeOptions() ? nil : Boxed($0) }
+        let encodeOptions = context.encodeOptions.flatMap { $0 == ImageEncodeOptions() ? nil : Boxed($0) }
         let decode = LoadPlan.Decode(
             original: Boxed(original),
             coder: coder,
@@ -63,7 +64,7 @@ extension WebImageManager {
             isProgressive: options.contains(.progressiveLoad),
             transformer: transformers.first
         )
-        var store = context?.storeCacheType ?? .all
+        var store = context.storeCacheType ?? .all
         if !usesDisk { store = ImageCacheType(memory: store.includesMemory, disk: false) }
         let scalesVariants =
             sizeReuse(for: load) != .none && query.includesMemory
@@ -130,10 +131,9 @@ extension WebImageManager {
 
     /// The coder for decoding and encoding.
     private func coder(for load: ResolvedLoad) -> any ImageCoder {
-        let place = load.context?.decoding ?? load.parts?.values.decoding ?? .inProcess
-        return place.within(domain: workerDomain).coder(
-            insteadOf: load.context?.imageCoder ?? ImageCodersManager.shared
-        )
+        let context = load.context ?? WebImageContext()
+        let place = context.decoding ?? load.parts?.values.decoding ?? .inProcess
+        return place.within(domain: workerDomain).coder(insteadOf: context.imageCoder ?? ImageCodersManager.shared)
     }
 
     /// Returns the desktop's thumbnails, if the load may use one in place of the original.
@@ -155,14 +155,14 @@ extension WebImageManager {
     /// Returns the decode options of a load. Page, time, development and size come only from the context, because only its values are
     /// part of the key: a scaled image must never be stored under the key of the full-size one.
     func decodeOptions(for key: String, _ load: ResolvedLoad) -> ImageDecodeOptions {
-        let context = load.context
-        var result = ImageDecodeOptions(context ?? WebImageContext(), options: load.options, key: key)
-        result.thumbnailPixelSize = context?.thumbnailPixelSize.flatMap { $0.isUsable ? $0 : nil }
-        result.preserveAspectRatio = context?.preserveAspectRatio ?? true
-        result.thumbnailCovers = context?.thumbnailCovers ?? false
-        result.page = context?.page ?? 0
-        result.rawDevelopment = context?.rawDevelopment ?? .preview
-        result.videoTime = context?.videoTime
+        let context = load.context ?? WebImageContext()
+        var result = ImageDecodeOptions(context, options: load.options, key: key)
+        result.thumbnailPixelSize = context.thumbnailPixelSize.flatMap { $0.isUsable ? $0 : nil }
+        result.preserveAspectRatio = context.preserveAspectRatio ?? true
+        result.thumbnailCovers = context.thumbnailCovers ?? false
+        result.page = context.page ?? 0
+        result.rawDevelopment = context.rawDevelopment ?? .preview
+        result.videoTime = context.videoTime
         if !policy.isTrusted { result.limits = policy.limits(within: result.limits) }
         return result
     }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// The output of a piece of shared work.
-enum WorkOutput: Sendable {
+/// The output of a piece of shared work; behind a reference, because each piece of work on the way copies it several times.
+indirect enum WorkOutput: Sendable {
     case diskEntry(CachedImageData?)
     case query(ImageCacheResult)
     case loaded(LoadedImageData, ByteReservation)
