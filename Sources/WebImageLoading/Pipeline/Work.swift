@@ -119,15 +119,16 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
     ///
     /// - Parameter isOvertaken: True if a later operation may have been held first, which then stays.
     func hold(_ handle: any RunningWork, isOvertaken: Bool = false) {
-        let (isCancelled, former) = state.withLock { state -> (Bool, (any RunningWork)?) in
-            guard !state.isCancelled else { return (true, nil) }
-            if isOvertaken, state.handle != nil { return (false, nil) }
+        let (isCancelled, hasChanged, former) = state.withLock { state -> (Bool, Bool, (any RunningWork)?) in
+            guard !state.isCancelled else { return (true, false, nil) }
+            if isOvertaken, state.handle != nil { return (false, false, nil) }
             defer { state.handle = handle }
-            return (false, state.handle)
+            return (false, state.version > 0, state.handle)
         }
         // Handles own operations of loaders and caches, whose deinit may call back here: never release one under the lock.
         withExtendedLifetime(former) {}
-        if isCancelled { handle.cancel() } else { applyPriority() }
+        // Operations start with the priority that the job has.
+        if isCancelled { handle.cancel() } else if hasChanged { applyPriority() }
     }
 
     /// True if it ignores back-pressure from decoding.
