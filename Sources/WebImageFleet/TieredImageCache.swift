@@ -286,6 +286,11 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner, PendingWrite
                 return endUpload(0)
             }
             let seconds = RemoteLifetime.seconds(usable: lifetime, random: .random(in: 0...1))
+            state.withLock { state in
+                state.scopes.insert(names.namespace)
+                // The end of the lease, which nobody would send after the end of the program.
+                state.pendingCount += 1
+            }
             store.write(value, as: names.entry(forKey: key), seconds: seconds) { isStored in
                 if isStored {
                     self.counters.count { counts in
@@ -295,9 +300,9 @@ public final class TieredImageCache: ImageCaching, LocalCacheOwner, PendingWrite
                 }
                 self.endUpload(value.count)
             }
-            state.withLock { _ = $0.scopes.insert(names.namespace) }
             // After the entry: those who wait for the lease must find it.
             flight?.finish()
+            endUpload(0)
         }
     }
 

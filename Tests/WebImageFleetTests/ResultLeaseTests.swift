@@ -3,6 +3,7 @@ import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
+import WebImageSupport
 
 @testable import WebImageFleet
 
@@ -117,5 +118,38 @@ struct ResultLeaseTests {
 extension Result {
     fileprivate var isFailure: Bool {
         if case .failure = self { true } else { false }
+    }
+}
+
+/// A store whose writes are confirmed before they return.
+private final class QuickStore: RemoteStore {
+    let isReleased = Lock(false)
+    let isFlushed = Latch()
+    let mostValueByteCount = 1 << 20
+    let mostPendingByteCount = 1 << 20
+
+    func read(_ name: String, completion: @escaping @Sendable (RemoteRead) -> Void) { completion(.absent) }
+
+    func write(_ value: Data, as name: String, seconds: Int, completion: @escaping @Sendable (Bool) -> Void) {
+        completion(true)
+        // Time for a flush that does not wait for the end of the lease.
+        _ = isFlushed.wait(seconds: 0.5)
+    }
+
+    func remove(_ name: String) {}
+    func acquire(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void) { completion(true) }
+    func renew(_ lease: RemoteLease, completion: @escaping @Sendable (Bool?) -> Void) { completion(true) }
+    func release(_ lease: RemoteLease) { isReleased.withLock { $0 = true } }
+}
+
+@Suite(.tags(.threadSanitizer), .timeLimit(.minutes(1)))
+struct LeaseEndTests {
+    @Test func `A flush waits until the lease has ended, which nobody ends after the program`() async throws {
+        let (store, fleet) = (QuickStore(), try Fleet())
+        let machine = fleet.machine("1", RemoteImageStore(store))
+        _ = try await machine.load(fleet.origin.url("/a.jpg"))
+        await machine.cache.flush()
+        #expect(store.isReleased.withLock { $0 })
+        store.isFlushed.open()
     }
 }
