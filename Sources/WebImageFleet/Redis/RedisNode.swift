@@ -84,11 +84,26 @@ final class RedisNode {
     func take(_ request: RedisRequest, isAsking: Bool = false, at now: UInt64) {
         request.admission = health.admit(at: now)
         guard request.admission != .refused else { return request.finish(.failure(.unavailable)) }
+        // It would come too late as well. A load asks several times, but waits once. A probe is sent whatever happens.
+        if request.admission == .proceed, let since = waitsSince,
+            now &- since > request.deadline &- min(now, request.deadline)
+        {
+            return request.finish(.failure(.unavailable))
+        }
         request.attempts += 1
         if case .ready = connection { return send(request, isAsking: isAsking, at: now) }
         // It is not asked in vain when the connection is made: the node then refuses it, and it is redirected again.
         waiting.append(request)
         if case .none = connection { connect(at: now) }
+    }
+
+    /// The time since which the connection, or its next reply, is waited for.
+    private var waitsSince: UInt64? {
+        switch connection {
+        case .connecting(_, let since), .securing(_, let since): since
+        case .greeting, .ready: answeredCount < sent.count ? sent[answeredCount].time : nil
+        case .none, .resolving: nil
+        }
     }
 
     private func send(_ request: RedisRequest, isAsking: Bool = false, at now: UInt64) {

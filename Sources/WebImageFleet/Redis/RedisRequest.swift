@@ -1,6 +1,7 @@
 /// The reason why a command has no reply.
 enum RedisFailure: Error, Sendable, Hashable {
-    /// The circuit of the node is open, or the client has been closed. If the circuit opened after the command was sent, it may take effect.
+    /// The circuit of the node is open, a reply to an older command is overdue, or the client has been closed. If the circuit opened after
+    /// the command was sent, it may take effect.
     case unavailable
     /// No reply arrived until the deadline. The command may still take effect.
     case late
