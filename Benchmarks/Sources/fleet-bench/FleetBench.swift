@@ -9,6 +9,8 @@ import WebImageFleet
 /// `fleet-bench fill URL COUNT BYTES`: stores entries.
 /// `fleet-bench read URL COUNT DIRECTORY WIDTH`: reads each entry once, so many at once, by a machine that has none of them: microseconds
 /// of a hit (one half and 99 % take at most so long), hits per second. DIRECTORY is that of its disk cache; `/nonexistent` for none.
+/// `fleet-bench fault URL ORIGIN DIRECTORY RATE`: loads images while the store fails, see ``FaultLoad``: milliseconds of a load before the
+/// fault, in the first second and afterwards, seconds until the store is used again, and errors.
 /// `fleet-bench memory COUNT ROUNDS`: loads images in memory by managers with and without a store; nanoseconds and allocations of a load.
 @main struct FleetBench {
     static func main() async throws {
@@ -17,10 +19,16 @@ import WebImageFleet
         case ("fill", 4): try await fill(arguments[1], Int(arguments[2]) ?? 0, bytes: Int(arguments[3]) ?? 0)
         case ("read", 5):
             try read(arguments[1], Int(arguments[2]) ?? 0, directory: arguments[3], width: Int(arguments[4]) ?? 1)
+        case ("fault", 5):
+            let local = ImageCache(namespace: "fleet-bench", directory: arguments[3])
+            let cache = TieredImageCache(local: local, remote: try RemoteImageStore(redis: arguments[1]))
+            let other = ImageCache(namespace: "fleet-bench-without", directory: arguments[3])
+            FaultLoad(cache, withoutStore: other, origin: arguments[2]).run(rate: Double(arguments[4]) ?? 1)
         case ("memory", 3): try loadsInMemory(Int(arguments[1]) ?? 0, rounds: Int(arguments[2]) ?? 1)
         default:
             Measurement.stop(
-                "usage: fleet-bench fill URL COUNT BYTES | read URL COUNT DIRECTORY WIDTH | memory COUNT ROUNDS"
+                "usage: fleet-bench fill URL COUNT BYTES | read URL COUNT DIRECTORY WIDTH"
+                    + " | fault URL ORIGIN DIRECTORY RATE | memory COUNT ROUNDS"
             )
         }
     }
