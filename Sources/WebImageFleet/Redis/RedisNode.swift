@@ -85,8 +85,8 @@ final class RedisNode {
         request.admission = health.admit(at: now)
         guard request.admission != .refused else { return request.finish(.failure(.unavailable)) }
         // It would come too late as well. A load asks several times, but waits once. A probe is sent whatever happens.
-        if request.admission == .proceed, let since = waitsSince,
-            now &- since > request.deadline &- min(now, request.deadline)
+        if request.admission == .proceed, let since = waitsSince, since < now,
+            now - since > request.deadline - min(now, request.deadline)
         {
             return request.finish(.failure(.unavailable))
         }
