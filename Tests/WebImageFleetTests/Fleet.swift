@@ -48,6 +48,28 @@ final class Fleet: Sendable {
         let manager = WebImageManager(cache: cache, loader: downloader, pipeline: Pipeline())
         return Machine(cache: cache, manager: manager, downloader: downloader)
     }
+
+    /// Expects that what one process of the command clears in a store, another does not find.
+    func expectRemoval(from store: String, environment: [String: String] = [:]) async throws {
+        let url = origin.url("/a.jpg").absoluteString
+        for (number, count) in [1, 1, 2].enumerated() {
+            if number == 2 {
+                let run = try await Self.clear(store, environment: environment)
+                #expect(run.status == 0 && run.output.contains("removed"), "\(run.errors)")
+            }
+            let (file, cache) = (directory.path("\(number).png"), directory.path("\(number)"))
+            let words = ["get", url, "-o", file, "--cache-dir", cache, "--remote-cache", store]
+            let run = try await ProgramRun.run(ProgramRun.product("webimage"), words, environment: environment)
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(origin.requestCount() == count)
+        }
+    }
+
+    /// Runs the command that clears a store.
+    static func clear(_ store: String, environment: [String: String] = [:]) async throws -> ProgramRun {
+        let words = ["cache", "clear", "--remote", store]
+        return try await ProgramRun.run(ProgramRun.product("webimage"), words, environment: environment)
+    }
 }
 
 extension RemoteImageStore {

@@ -148,8 +148,6 @@ private final class FakeStore: RemoteStore {
     .enabled(if: RedisServer.isInstalled, "redis-server is not installed")
 )
 struct RemovalTests {
-    private let directory = TemporaryDirectory()
-
     @Test func `After a removal of everything, no machine finds an older entry`() async throws {
         let (server, fleet) = (try await RedisServer(), try Fleet())
         let url = fleet.origin.url("/a.jpg")
@@ -181,26 +179,12 @@ struct RemovalTests {
         await #expect(throws: WebImageError.self) { try await store.removeAll() }
     }
 
-    private func webimage(_ arguments: String...) async throws -> ProgramRun {
-        try await ProgramRun.run(ProgramRun.product("webimage"), arguments)
-    }
-
     @Test func `What one process clears, another does not find`() async throws {
         let (server, fleet) = (try await RedisServer(), try Fleet())
         let store = "redis://127.0.0.1:\(server.port)"
-        let url = fleet.origin.url("/a.jpg").absoluteString
-        for (number, count) in [1, 1, 2].enumerated() {
-            if number == 2 {
-                let run = try await webimage("cache", "clear", "--remote", store)
-                #expect(run.status == 0 && run.output.contains("removed"), "\(run.errors)")
-            }
-            let (file, cache) = (directory.path("\(number).png"), directory.path("\(number)"))
-            let run = try await webimage("get", url, "-o", file, "--cache-dir", cache, "--remote-cache", store)
-            #expect(run.status == 0, "\(run.errors)")
-            #expect(fleet.origin.requestCount() == count)
-        }
+        try await fleet.expectRemoval(from: store)
         await server.kill()
-        let run = try await webimage("cache", "clear", "--remote", store)
+        let run = try await Fleet.clear(store)
         #expect(run.status == 1 && run.errors.contains("did not answer"), "\(run.errors)")
     }
 }

@@ -40,13 +40,19 @@ struct RedisClientTests {
         #expect(clients.split(separator: "\n").count == 1)
     }
 
-    @Test func `Commands that wait for a server fail when its circuit opens`() async throws {
+    /// A server with one value that stands still, and a client that does not close its connection for that.
+    private func pausedServer() async throws -> (RedisServer, RedisClient) {
         let server = try await RedisServer()
         var configuration = server.configuration
         configuration.silence = 60_000_000_000
         let client = RedisClient(configuration)
         _ = await client.reply("SET", "a", "1")
         server.pause()
+        return (server, client)
+    }
+
+    @Test func `Commands that wait for a server fail when its circuit opens`() async throws {
+        let (server, client) = try await pausedServer()
         async let patient = client.reply("GET", "a", patience: 60)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<5 {
@@ -58,12 +64,7 @@ struct RedisClientTests {
     }
 
     @Test func `While a reply is overdue, a command fails at once unless it may wait for longer`() async throws {
-        let server = try await RedisServer()
-        var configuration = server.configuration
-        configuration.silence = 60_000_000_000
-        let client = RedisClient(configuration)
-        _ = await client.reply("SET", "a", "1")
-        server.pause()
+        let (server, client) = try await pausedServer()
         #expect(await client.reply("GET", "a", patience: 0.05) == .failure(.late))
         #expect(await client.reply("GET", "a", patience: 0.04) == .failure(.unavailable))
         async let patient = client.reply("GET", "a", patience: 60)

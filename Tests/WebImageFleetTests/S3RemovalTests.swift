@@ -105,26 +105,13 @@ struct S3RemovalTests {
     }
 
     @Test func `What one process clears, another does not find in the bucket`() async throws {
-        let (directory, fleet) = (TemporaryDirectory(), try Fleet())
+        let fleet = try Fleet()
         let port = try await S3Server.shared.value.port
         let store = "s3://fleet/\(UUID().uuidString)?endpoint=http://127.0.0.1:\(port)"
-        func webimage(_ arguments: String...) async throws -> ProgramRun {
-            try await ProgramRun.run(ProgramRun.product("webimage"), arguments, environment: S3Server.settings)
-        }
-        let url = fleet.origin.url("/a.jpg").absoluteString
-        for (number, count) in [1, 1, 2].enumerated() {
-            if number == 2 {
-                let run = try await webimage("cache", "clear", "--remote", store)
-                #expect(run.status == 0 && run.output.contains("removed"), "\(run.errors)")
-            }
-            let (file, cache) = (directory.path("\(number).png"), directory.path("\(number)"))
-            let run = try await webimage("get", url, "-o", file, "--cache-dir", cache, "--remote-cache", store)
-            #expect(run.status == 0, "\(run.errors)")
-            #expect(fleet.origin.requestCount() == count)
-        }
+        try await fleet.expectRemoval(from: store, environment: S3Server.settings)
         let nobody = try ReservedPort()
         let gone = "s3://fleet?endpoint=http://127.0.0.1:\(nobody.port)"
-        let run = try await webimage("cache", "clear", "--remote", gone)
+        let run = try await Fleet.clear(gone, environment: S3Server.settings)
         #expect(run.status == 1 && run.errors.contains("did not answer"), "\(run.errors)")
     }
 }

@@ -86,9 +86,9 @@ extension RedisFailure {
     /// The failure as an error of the library.
     fileprivate var error: WebImageError {
         switch self {
-        case .unavailable: WebImageError(.hostUnavailable, "the store is not asked, because it has failed before")
+        case .unavailable: WebImageError(.hostUnavailable, "request not sent: the store has failed")
         case .late: WebImageError(.hostUnavailable, "the store did not answer in time")
-        case .connection: WebImageError(.hostUnavailable, "there is no connection to the store, or the login failed")
+        case .connection: WebImageError(.hostUnavailable, "the connection to the store, or the login, failed")
         case .untrusted(let failure): WebImageError(.secureConnectionFailed, "the store is not used: \(failure)")
         case .refused(let refusal): WebImageError(.hostUnavailable, "the store answered with an error: \(refusal)")
         }

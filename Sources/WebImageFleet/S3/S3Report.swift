@@ -115,9 +115,9 @@ extension S3Client.Failure {
     fileprivate var error: WebImageError {
         switch self {
         case .unavailable:
-            WebImageError(.hostUnavailable, "the store is not asked: it has failed before, or there are no credentials")
+            WebImageError(.hostUnavailable, "request not sent: the store has failed, or no credentials were found")
         case .late: WebImageError(.hostUnavailable, "the store did not answer in time")
-        case .connection: WebImageError(.hostUnavailable, "there is no connection to the store")
+        case .connection: WebImageError(.hostUnavailable, "the connection to the store failed")
         case .tooLarge: WebImageError(.hostUnavailable, "the store answered with too many bytes")
         case .refused(let refusal): WebImageError(.hostUnavailable, "the store answered with an error: \(refusal)")
         }
