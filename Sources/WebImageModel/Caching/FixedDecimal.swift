@@ -12,31 +12,9 @@ package enum FixedDecimal {
             whole += 1
             millionths = 0
         }
-        return digits(isNegative: value.sign == .minus, whole, millionths)
-    }
-
-    /// Writes the digits from the last to the first: every load of a view makes two such numbers, on the main thread.
-    private static func digits(isNegative: Bool, _ whole: UInt64, _ millionths: UInt64) -> String {
-        var count = isNegative ? 9 : 8
-        var rest = whole
-        while rest > 9 { (rest, count) = (rest / 10, count + 1) }
-        return String(unsafeUninitializedCapacity: count) { output in
-            var position = count
-            func prepend(_ byte: UInt8) {
-                position -= 1
-                output.initializeElement(at: position, to: byte)
-            }
-            func prependDigit(of number: inout UInt64) {
-                prepend(UInt8(ascii: "0") + UInt8(number % 10))
-                number /= 10
-            }
-            var (whole, millionths) = (whole, millionths)
-            for _ in 0..<6 { prependDigit(of: &millionths) }
-            prepend(UInt8(ascii: "."))
-            repeat { prependDigit(of: &whole) } while whole > 0
-            if isNegative { prepend(UInt8(ascii: "-")) }
-            return count
-        }
+        let digits = String(millionths)
+        let padding = String(repeating: "0", count: 6 - digits.utf8.count)
+        return (value.sign == .minus ? "-" : "") + "\(whole).\(padding)\(digits)"
     }
 
     /// Returns a fraction below 1 in millionths, ties to even. The product loses bits; if it looks like a tie, the lost part
