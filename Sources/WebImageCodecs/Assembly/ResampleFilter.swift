@@ -1,5 +1,4 @@
 import CPixels
-import Glibc
 
 /// The source pixels that contribute to each pixel of a resized line, and their weights.
 ///
@@ -8,6 +7,8 @@ import Glibc
 final class ResampleFilter: Sendable {
     let inputCount: Int
     let outputCount: Int
+    /// The maximum number of source pixels that contribute to an output pixel.
+    let reach: Int
     /// The number of weights per output pixel, a multiple of 4; unused ones are zero.
     let taps: Int
     /// The first source pixel of each output pixel; never decreases.
@@ -33,31 +34,38 @@ final class ResampleFilter: Sendable {
         self.inputCount = inputCount
         self.outputCount = outputCount
         let scale = (extent ?? Double(inputCount)) / Double(outputCount)
-        let widening = max(scale, 1)
         let support = Self.support(scale: scale, quality: quality)
-        let mostTaps = min(Int((2 * support).rounded(.up)) + 1, inputCount)
-        let taps = (mostTaps + 3) & ~3
-        var first: [Int32] = []
-        var end: [Int32] = []
-        first.reserveCapacity(outputCount)
-        end.reserveCapacity(outputCount)
+        let reach = Self.reach(support, inputCount)
+        let taps = (reach + 3) & ~3
+        var first = [Int32](repeating: 0, count: outputCount)
+        var end = first
+        cpixels_find_reach(inputCount, origin, scale, support, reach, &first, &end, outputCount)
+        (self.reach, self.taps, self.first, self.end) = (reach, taps, first, end)
         weights = [Float](unsafeUninitializedCapacity: taps * outputCount) { weights, count in
-            weights.initialize(repeating: 0)
             count = weights.count
-            for output in 0..<outputCount {
-                let center = origin + (Double(output) + 0.5) * scale
-                let low = max(Int(center - support + 0.5), 0)
-                let high = max(min(Int(center + support + 0.5), inputCount, low + mostTaps), low + 1)
-                first.append(Int32(low))
-                end.append(Int32(high))
-                let line = UnsafeMutableBufferPointer(rebasing: weights[output * taps..<output * taps + high - low])
-                Self.fill(line, start: (Double(low) - center + 0.5) / widening, step: 1 / widening, quality: quality)
+            first.withUnsafeBufferPointer { first in
+                end.withUnsafeBufferPointer { end in
+                    let pixels = cpixels_reach(
+                        first: first.baseAddress,
+                        end: end.baseAddress,
+                        count: outputCount,
+                        taps: taps
+                    )
+                    let fill = quality == .high ? cpixels_lanczos_weights : cpixels_area_weights
+                    fill(pixels, origin, scale, weights.baseAddress)
+                }
             }
         }
-        self.taps = taps
-        self.first = first
-        self.end = end
         shares = quality == .fast && taps == 4 ? Self.shares(of: weights) : nil
+    }
+
+    private static func reach(_ support: Double, _ inputCount: Int) -> Int {
+        min(Int((2 * support).rounded(.up)) + 1, inputCount)
+    }
+
+    /// Returns ``reach`` of a filter from `inputCount` to `outputCount` pixels.
+    static func reach(from inputCount: Int, to outputCount: Int, quality: ImageDecodeOptions.ScalingQuality) -> Int {
+        reach(support(scale: Double(inputCount) / Double(outputCount), quality: quality), inputCount)
     }
 
     /// Returns how many source pixels on each side of a centre the filter reaches.
@@ -65,20 +73,9 @@ final class ResampleFilter: Sendable {
         quality == .high ? 3 * max(scale, 1) : 0.5 * max(scale, 1) + 0.5
     }
 
-    /// Converts four weights at a time to fractions of 256. The largest absorbs the rounding error, so white stays white.
     private static func shares(of weights: [Float]) -> [UInt16] {
         [UInt16](unsafeUninitializedCapacity: weights.count) { shares, count in
-            for start in stride(from: 0, to: weights.count, by: 4) {
-                var sum = 0
-                var largest = start
-                for index in start..<start + 4 {
-                    let share = UInt16(weights[index] * 256 + 0.5)
-                    shares.initializeElement(at: index, to: share)
-                    sum += Int(share)
-                    if share > shares[largest] { largest = index }
-                }
-                shares[largest] = UInt16(Int(shares[largest]) + 256 - sum)
-            }
+            cpixels_weight_shares(weights, shares.baseAddress, weights.count)
             count = weights.count
         }
     }
@@ -96,55 +93,6 @@ final class ResampleFilter: Sendable {
                 return body(&filter)
             }
         }
-    }
-
-    private static func fill(
-        _ line: UnsafeMutableBufferPointer<Float>,
-        start: Double,
-        step: Double,
-        quality: ImageDecodeOptions.ScalingQuality
-    ) {
-        var sum = 0.0
-        switch quality {
-        case .fast:
-            for index in line.indices {
-                let position = start + Double(index) * step
-                let weight = max(min(position + step / 2, 0.5) - max(position - step / 2, -0.5), 0)
-                line[index] = Float(weight)
-                sum += weight
-            }
-        case .high:
-            sum = fillLanczos(line, start: start, step: step)
-        }
-        guard sum != 0 else {
-            line[0] = 1
-            return
-        }
-        for index in line.indices { line[index] = Float(Double(line[index]) / sum) }
-    }
-
-    /// Returns the sum of the weights that it writes.
-    private static func fillLanczos(_ line: UnsafeMutableBufferPointer<Float>, start: Double, step: Double) -> Double {
-        // The sines of equally spaced angles follow from each other by a rotation, and sin(3a) = 3 sin a - 4 sin³ a.
-        var sine = sin(start * .pi / 3)
-        var cosine = cos(start * .pi / 3)
-        let stepSine = sin(step * .pi / 3)
-        let stepCosine = cos(step * .pi / 3)
-        var sum = 0.0
-        for index in line.indices {
-            let position = start + Double(index) * step
-            var weight = 0.0
-            if abs(position) < 1e-4 {
-                // At the centre the quotient below would divide two rounding errors; the curve is flat there.
-                weight = 1
-            } else if abs(position) < 3 {
-                weight = 3 * (3 * sine - 4 * sine * sine * sine) * sine / (.pi * .pi * position * position)
-            }
-            line[index] = Float(weight)
-            sum += weight
-            (sine, cosine) = (sine * stepCosine + cosine * stepSine, cosine * stepCosine - sine * stepSine)
-        }
-        return sum
     }
 }
 

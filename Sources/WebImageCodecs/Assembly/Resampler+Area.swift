@@ -21,7 +21,7 @@ extension Resampler {
         let end = endRow(of: band)
         while row < end {
             let count = min(Self.blockRows, rows.inputCount - row)
-            try read(count, window.input(row), window.stride)
+            try read(count, window.source.place(of: row), window.stride)
             row += count
             while next < band.upperBound, Int(rows.end[next]) <= row {
                 window.blend(rows, next)
@@ -32,15 +32,53 @@ extension Resampler {
         try window.emit(columns, emit)
     }
 
+    /// The source rows that are still needed: row n is at the place n modulo their number.
+    struct RowRing {
+        let stride: Int
+        private let count: Int
+        private let rows: ScratchBuffer
+
+        /// - Parameters:
+        ///   - byteCount: how many bytes of each row are used; the loops read up to the next multiple of 64.
+        ///   - reach: how many rows a result row is made of, at most.
+        ///   - blockRows: how many rows are read at a time.
+        init(byteCount: Int, reach: Int, blockRows: Int) throws(WebImageError) {
+            stride = (byteCount + 63) & ~63
+            count = Self.rowCount(reach: reach, blockRows: blockRows)
+            rows = try ScratchBuffer(byteCount: stride * count)
+        }
+
+        /// Returns the number of rows in whole blocks: those of a result row, and the others of the block that ends it.
+        static func rowCount(reach: Int, blockRows: Int) -> Int { (reach + 2 * blockRows - 2) / blockRows * blockRows }
+
+        func place(of row: Int) -> UnsafeMutablePointer<UInt8> { rows.bytes + row % count * stride }
+
+        /// Writes the weighted sum of the rows of a result row.
+        func sum(_ filter: ResampleFilter, _ index: Int, into sums: UnsafeMutablePointer<Int16>, count: Int) {
+            let ring = cpixels_ring(rows: rows.bytes, bytes_per_row: stride, count: self.count)
+            let first = Int(filter.first[index])
+            filter.weights.withUnsafeBufferPointer { weights in
+                cpixels_sum_rows(
+                    ring,
+                    first,
+                    weights.baseAddress?.advanced(by: index * filter.taps),
+                    Int(filter.end[index]) - first,
+                    sums,
+                    count
+                )
+            }
+        }
+    }
+
     /// The source rows that are still needed, and blended rows that wait to be narrowed together.
     private struct AreaWindow {
         static let together = Int(cpixels_area_rows)
 
-        let stride: Int
+        let source: RowRing
+        var stride: Int { source.stride }
         private let channels: Int
         private let samples: Int
         private let outputStride: Int
-        private let source: ScratchBuffer
         private let blended: ScratchBuffer
         private let output: ScratchBuffer
         private(set) var waiting = 0
@@ -49,17 +87,15 @@ extension Resampler {
             channels = resampler.channels
             samples = resampler.columns.inputCount * channels
             // Sixteen bytes are read from any pixel on, and results are written with one extra byte.
-            stride = (samples + 16 + 63) & ~63
+            source = try RowRing(
+                byteCount: samples + 16,
+                reach: resampler.rows.reach,
+                blockRows: Resampler.blockRows
+            )
             outputStride = (resampler.columns.outputCount * channels + 1 + 63) & ~63
-            source = try ScratchBuffer(byteCount: stride * 2 * Resampler.blockRows)
-            blended = try ScratchBuffer(byteCount: stride * Self.together)
+            blended = try ScratchBuffer(byteCount: source.stride * Self.together)
             output = try ScratchBuffer(byteCount: outputStride * Self.together)
             blended.clear()
-        }
-
-        /// Returns the place of a source row, alternately in one of two blocks.
-        func input(_ row: Int) -> UnsafeMutablePointer<UInt8> {
-            source.bytes + row % (2 * Resampler.blockRows) * stride
         }
 
         mutating func blend(_ rows: ResampleFilter, _ index: Int) {
@@ -68,10 +104,10 @@ extension Resampler {
             let last = Int(rows.end[index]) - 1
             shares.withUnsafeBufferPointer { shares in
                 cpixels_blend_rows(
-                    input(first),
-                    input(min(first + 1, last)),
-                    input(min(first + 2, last)),
-                    input(min(first + 3, last)),
+                    source.place(of: first),
+                    source.place(of: min(first + 1, last)),
+                    source.place(of: min(first + 2, last)),
+                    source.place(of: min(first + 3, last)),
                     shares.baseAddress?.advanced(by: 4 * index),
                     blended.bytes + waiting * stride,
                     samples

@@ -2,9 +2,9 @@ import CPixels
 
 /// Resizes images row by row: it reads rows from the top and emits each result row as soon as it is complete.
 ///
-/// Uses Lanczos-3 or a box filter, in floating point (a narrow box filter in bytes: ``runArea(band:read:emit:)``). Source rows are first added to the
-/// result rows that they contribute to, then each finished sum is filtered along the row. Memory is a window of rows: for Lanczos, when an image gets
-/// smaller, about fifteen rows with sixteen bits a sample, whatever its size. (libzimg was measured and rejected: it reads wide images in several
+/// Uses Lanczos-3 or a box filter, in floating point (a narrow box filter in bytes: ``runArea(band:read:emit:)``). Source rows are first added up to
+/// result rows, then each sum is filtered along the row. Memory is a window of rows: of up to forty source rows if a result row is made of few, else
+/// of about fifteen sums with sixteen bits a sample, whatever the size of the image. (libzimg was measured and rejected: it reads wide images in several
 /// passes, which a decoder cannot provide, and building its graph costs more than resizing a thumbnail.)
 package struct Resampler {
     /// The number of rows that are read at a time.
@@ -70,12 +70,11 @@ package struct Resampler {
     ) throws(WebImageError) {
         let band = band ?? 0..<rows.outputCount
         if isNarrowArea { return try runArea(band: band, read: read, emit: emit) }
+        if Self.usesRing(reach: rows.reach) { return try runRing(band: band, read: read, emit: emit) }
         let samples = columns.inputCount * channels
         let stride = (samples + 63) & ~63
-        // Wide rows dominate the memory: fewer of them are read at a time, and fewer are buffered to be filtered together.
-        let isHighBitDepth = samples * 2 * Self.lanes > Self.mostWaitingBytes
-        let blockRows = min(isHighBitDepth ? Self.groupRows : Self.blockRows, rows.inputCount)
-        let together = isHighBitDepth ? Self.lanes / 2 : Self.lanes
+        let together = Self.together(samples)
+        let blockRows = min(Self.rowsAtOnce(samples), rows.inputCount)
         let input = try ScratchBuffer(byteCount: stride * blockRows)
         let floats = try ScratchBuffer(byteCount: Self.groupRows * min(Self.chunk, samples) * 4)
         // Rows missing in the last group have weight 0, but their values must not be NaN.
@@ -97,13 +96,59 @@ package struct Resampler {
                 add(input.bytes + group * stride, stride, first: row + group, count: size, floats.floats, &window)
                 while window.next < band.upperBound, Int(rows.end[window.next]) <= row + group + size {
                     window.next += 1
-                    if window.waiting == together { try output.emit(&window, emit) }
+                    if window.waiting == together { try window.emit(output, emit) }
                 }
             }
             row += count
         }
-        if window.waiting > 0 { try output.emit(&window, emit) }
+        if window.waiting > 0 { try window.emit(output, emit) }
     }
+
+    /// Returns whether the source rows of a result row are kept, because they are few.
+    static func usesRing(reach: Int) -> Bool { reach <= Int(cpixels_most_summed_rows) }
+
+    /// Resizes like `run` with a filter that reaches over few rows: these stay in a ring, and each sum is made of them at once.
+    private func runRing(
+        band: Range<Int>,
+        read: (_ count: Int, _ base: UnsafeMutablePointer<UInt8>, _ bytesPerRow: Int) throws(WebImageError) -> Void,
+        emit: (_ row: UnsafePointer<UInt8>) throws(WebImageError) -> Void
+    ) throws(WebImageError) {
+        let samples = columns.inputCount * channels
+        let (together, blockRows) = (Self.together(samples), Self.rowsAtOnce(samples))
+        let ring = try RowRing(byteCount: samples, reach: rows.reach, blockRows: blockRows)
+        let stride = ring.stride + columns.taps * channels + 16
+        let sums = try ScratchBuffer(byteCount: stride * together * 2)
+        // The filter reads behind the sums, with weight 0.
+        sums.clear()
+        let output = try FilteredRows(columns, channels: channels, isPremultiplied: isPremultiplied)
+        var row = firstRow(of: band)
+        var next = band.lowerBound
+        var waiting = 0
+        let end = endRow(of: band)
+        while row < end {
+            let count = min(blockRows, rows.inputCount - row)
+            try read(count, ring.place(of: row), ring.stride)
+            row += count
+            while next < band.upperBound, Int(rows.end[next]) <= row {
+                ring.sum(rows, next, into: sums.shorts + waiting * stride, count: samples)
+                (next, waiting) = (next + 1, waiting + 1)
+                guard waiting == together else { continue }
+                try output.emit(waiting, { UnsafePointer(sums.shorts + $0 * stride) }, emit)
+                waiting = 0
+            }
+        }
+        if waiting > 0 { try output.emit(waiting, { UnsafePointer(sums.shorts + $0 * stride) }, emit) }
+    }
+
+    // Wide rows dominate the memory.
+
+    /// Returns how many result rows are filtered together: of wide rows, fewer.
+    static func together(_ samples: Int) -> Int { isWide(samples) ? lanes / 2 : lanes }
+
+    /// Returns how many rows are read at a time: of wide rows, fewer.
+    static func rowsAtOnce(_ samples: Int) -> Int { isWide(samples) ? groupRows : blockRows }
+
+    private static func isWide(_ samples: Int) -> Bool { samples * 2 * lanes > mostWaitingBytes }
 
     private static let lanes = cpixels_lanes
     private static let mostWaitingBytes = 40 << 10
@@ -133,6 +178,14 @@ package struct Resampler {
         }
 
         func sum(_ output: Int) -> UnsafeMutablePointer<Int16> { buffer.shorts + (output % count) * stride }
+
+        mutating func emit(
+            _ rows: FilteredRows,
+            _ emit: (_ row: UnsafePointer<UInt8>) throws(WebImageError) -> Void
+        ) throws(WebImageError) {
+            try rows.emit(waiting, { UnsafePointer(sum(nextOut + $0)) }, emit)
+            nextOut = next
+        }
     }
 
     /// Filters finished sums along the row, several rows at once.
@@ -155,13 +208,11 @@ package struct Resampler {
         }
 
         func emit(
-            _ window: inout Window,
+            _ count: Int,
+            _ sum: (Int) -> UnsafePointer<Int16>,
             _ emit: (_ row: UnsafePointer<UInt8>) throws(WebImageError) -> Void
         ) throws(WebImageError) {
-            let count = window.waiting
-            let sums = (0..<lanes).map { lane -> UnsafePointer<Int16>? in
-                UnsafePointer(window.sum(window.nextOut + min(lane, count - 1)))
-            }
+            let sums = (0..<lanes).map { lane -> UnsafePointer<Int16>? in sum(min(lane, count - 1)) }
             columns.withFilter { filter in
                 cpixels_filter_rows(
                     sums,
@@ -174,7 +225,6 @@ package struct Resampler {
                     bytesPerRow
                 )
             }
-            window.nextOut = window.next
             for row in 0..<count { try emit(UnsafePointer(bytes.bytes + row * bytesPerRow)) }
         }
     }

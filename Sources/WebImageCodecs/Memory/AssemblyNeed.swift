@@ -83,13 +83,17 @@ package struct AssemblyNeed: Sendable, Hashable {
         if converts { rowByteCount += plan.width * 4 }
     }
 
-    /// Adds the window of rows: a sum of 16 bits a sample for each result row that is unfinished or waits to be filtered with others.
+    /// Adds the rows that the resampler keeps: source rows of which a result row is made at once, or a sum of 16 bits a sample for each unfinished
+    /// result row; and the sums that wait to be filtered together.
     private mutating func addResampler(width: Int, height: Int, bytesPerPixel: Int, _ plan: DecodePlan) {
         let samples = width * bytesPerPixel
-        let together = samples * 2 * Int(cpixels_lanes) > 40 << 10 ? Int(cpixels_lanes) / 2 : Int(cpixels_lanes)
-        let open = min(Self.openRows(height, plan.height) + together, plan.height)
-        let taps = 6 * (width / max(plan.width, 1) + 2)
-        rowByteCount += (samples + 64) * Resampler.blockRows + (samples + taps * bytesPerPixel + 16) * open * 2
+        let reach = ResampleFilter.reach(from: height, to: max(plan.height, 1), quality: .high)
+        let (usesRing, atOnce) = (Resampler.usesRing(reach: reach), Resampler.rowsAtOnce(samples))
+        let rows = usesRing ? Resampler.RowRing.rowCount(reach: reach, blockRows: atOnce) : Resampler.blockRows
+        let together = min(Resampler.together(samples), plan.height)
+        let open = usesRing ? together : min(Self.openRows(height, plan.height) + together, plan.height)
+        let padding = 6 * (width / max(plan.width, 1) + 2) * bytesPerPixel + 80
+        rowByteCount += (samples + 64) * rows + (samples + padding) * open * 2
         // Filtered rows and intermediate results.
         rowByteCount += plan.width * bytesPerPixel * Int(cpixels_lanes) * 3
         // The weights: about six for each row and column of the larger size, and the values derived from them.

@@ -20,6 +20,13 @@ final class CurlLoop: @unchecked Sendable {
         var isPolling = false
         var isWoken = false
         var isStopped = false
+
+        /// Returns true if the thread sleeps and nothing has woken it yet: only then is the system call needed.
+        mutating func noteWakeUp() -> Bool {
+            guard isPolling, !isWoken else { return false }
+            isWoken = true
+            return true
+        }
     }
 
     private static let mostIdleHandles = 64
@@ -69,30 +76,29 @@ final class CurlLoop: @unchecked Sendable {
 
     /// Ends the thread after the running transfers have ended.
     func stop() {
-        inbox.withLock { inbox in
+        let sleeps = inbox.withLock { inbox in
             inbox.isStopped = true
-            wake(&inbox)
+            return inbox.noteWakeUp()
         }
+        if sleeps { wake() }
     }
 
     private func post(_ command: Command) -> Bool {
-        let (isAccepted, needsThread) = inbox.withLock { inbox -> (Bool, Bool) in
-            if case .start = command, inbox.isStopped { return (false, false) }
+        let (isAccepted, needsThread, sleeps) = inbox.withLock { inbox -> (Bool, Bool, Bool) in
+            if case .start = command, inbox.isStopped { return (false, false, false) }
             inbox.commands.append(command)
-            wake(&inbox)
             let needsThread = !inbox.hasThread
             inbox.hasThread = true
-            return (true, needsThread)
+            return (true, needsThread, inbox.noteWakeUp())
         }
         if needsThread { startThread() }
+        if sleeps { wake() }
         return isAccepted
     }
 
-    /// Wakes the thread. Costs a system call only if the thread sleeps and was not woken yet.
-    private func wake(_ inbox: inout Inbox) {
-        guard inbox.isPolling, !inbox.isWoken, let multi else { return }
-        inbox.isWoken = true
-        curl_multi_wakeup(multi)
+    /// Wakes the thread. The lock must not be held: the thread needs it first of all, and would wait for it again.
+    private func wake() {
+        if let multi { curl_multi_wakeup(multi) }
     }
 
     private func startThread() {

@@ -58,6 +58,21 @@ void cpixels_to_float(const uint8_t *rows, ptrdiff_t bytes_per_row, size_t row_c
 /// The absolute weights of all rows that go into a sum must add up to less than 2.
 void cpixels_accumulate(int16_t *sums, const float *samples, const float weights[4], size_t count, bool clear);
 
+/// The number of rows that `cpixels_sum_rows` can add.
+enum { cpixels_most_summed_rows = 28 };
+
+/// Rows of bytes, one after the other; row n is at the place n modulo `count`. Each can be read up to the next multiple of 64 bytes.
+struct cpixels_ring {
+    const uint8_t *rows;
+    ptrdiff_t bytes_per_row;
+    size_t count;
+};
+
+/// Computes the sum of `weights[k]` * row `first + k` for `row_count` rows (1 ... `cpixels_most_summed_rows`), in 64ths. Writes up to the next multiple
+/// of 64 sums. The absolute weights must add up to less than 2.
+void cpixels_sum_rows(
+    struct cpixels_ring ring, size_t first, const float *weights, size_t row_count, int16_t *sums, size_t count);
+
 /// A filter that resizes a row: output pixel x is the sum of `taps` pixels from `first[x]` on, times `weights[x * taps ...]`. `taps` is a
 /// multiple of 4.
 struct cpixels_row_filter {
@@ -66,6 +81,27 @@ struct cpixels_row_filter {
     size_t taps;
     size_t output_width;
 };
+
+/// Finds the pixels of a line that contribute to each of `count` result pixels: those from `first[x]` to before `end[x]`, at least one and at most
+/// `taps`. Result pixel x is centred at `origin + (x + 0.5) * scale`; a filter reaches `support` pixels to each side.
+void cpixels_find_reach(
+    size_t input_count, double origin, double scale, double support, size_t taps, int32_t *first, int32_t *end, size_t count);
+
+/// What `cpixels_find_reach` has found. `taps` is a multiple of 4.
+struct cpixels_reach {
+    const int32_t *first;
+    const int32_t *end;
+    size_t count;
+    size_t taps;
+};
+
+/// Computes the weights of a filter: `taps` for each result pixel, which add up to 1; those of pixels that do not contribute are 0. Where `scale` is
+/// more than 1, the filter widens with it.
+void cpixels_area_weights(struct cpixels_reach reach, double origin, double scale, float *weights);
+void cpixels_lanczos_weights(struct cpixels_reach reach, double origin, double scale, float *weights);
+
+/// Rounds weights to parts of 256, four at a time, which add up to 256: the largest takes the rounding error, so white stays white.
+void cpixels_weight_shares(const float *weights, uint16_t *shares, size_t count);
 
 /// The number of rows that are filtered together, each in one lane of a vector.
 enum { cpixels_lanes = 8 };
