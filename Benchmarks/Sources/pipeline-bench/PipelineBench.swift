@@ -29,8 +29,8 @@ import WebImage
 
 /// One run over a list.
 struct PipelineRun: Sendable {
-    /// Loads under way at once: six that are downloaded, eight that wait and two at work, as many as in the C program.
-    static let width = 16
+    /// Loads under way at once, as many as in the run of the command: six that are downloaded, two at work, and two that wait.
+    static let width = 10
 
     let manager = WebImageManager(cache: NullCache(), loader: WebImageDownloader())
     let context: WebImageContext
@@ -55,31 +55,32 @@ struct PipelineRun: Sendable {
         self.directory = directory
     }
 
-    /// A fixed number of tasks that take the next URL as soon as they are done with one.
+    /// Keeps a fixed number of loads under way. The end of one starts the next.
     func load(_ urls: [URL]) async throws {
         let next = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<Self.width {
                 group.addTask {
-                    while let url = next.take(from: urls) { try await load(url) }
+                    try await withCheckedThrowingContinuation { loadNext(of: urls, next, $0) }
                 }
             }
             try await group.waitForAll()
         }
     }
 
-    /// Encodes where the picture was made, and writes on the task's thread.
-    private func load(_ url: URL) async throws {
-        let data = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Data, any Error>) in
-            manager.loadImage(with: url, context: context) { result in
-                continuation.resume(
-                    with: Result {
-                        try ImageCodersManager.shared.encode(result.get().image, to: .jpeg, options: encodeOptions)
-                    }
-                )
+    /// Loads, encodes and writes what is next, and goes on, until nothing is left. Encodes and writes where the picture was made.
+    private func loadNext(of urls: [URL], _ next: Counter, _ end: CheckedContinuation<Void, any Error>) {
+        guard let url = next.take(from: urls) else { return end.resume() }
+        manager.loadImage(with: url, context: context) { result in
+            do {
+                let image = try result.get().image
+                let data = try ImageCodersManager.shared.encode(image, to: .jpeg, options: encodeOptions)
+                OutputFile.write(data, to: directory + "/" + url.lastPathComponent)
+                loadNext(of: urls, next, end)
+            } catch {
+                end.resume(throwing: error)
             }
         }
-        OutputFile.write(data, to: directory + "/" + url.lastPathComponent)
     }
 }
 

@@ -147,14 +147,14 @@ extension WebImageManager {
     }
 
     private func isKnownCached(_ url: URL, _ context: WebImageContext?) -> Bool {
-        let load = ResolvedLoad(options: [], context: context, parts: parts)
+        let load = ResolvedLoad(options: [], context: context ?? WebImageContext(), parts: parts)
         guard let key = originalKey(for: url, load) else { return false }
         return cache(for: load).memoryImage(forKey: resultKey(for: key, load)) != nil
             || originalCache(for: load).knownValidators(forKey: key) != nil
     }
 
     private func isCached(_ url: URL, _ context: WebImageContext?) async -> Bool {
-        let load = ResolvedLoad(options: [], context: context, parts: parts)
+        let load = ResolvedLoad(options: [], context: context ?? WebImageContext(), parts: parts)
         guard let key = originalKey(for: url, load) else { return false }
         if cache(for: load).memoryImage(forKey: resultKey(for: key, load)) != nil { return true }
         let found = await awaitCompletion { (completion: @escaping @Sendable (ImageCacheType) -> Void) in

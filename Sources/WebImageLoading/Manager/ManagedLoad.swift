@@ -85,7 +85,7 @@ struct ManagedLoad: Sendable {
         return manager.knownMissing(missingRequest)
     }
 
-    var missingRequest: MissingRequest { .init(url: url, headers: load.context?.additionalHeaders ?? HTTPHeaders()) }
+    var missingRequest: MissingRequest { .init(url: url, headers: load.context.additionalHeaders) }
 
     private func delivery(_ plan: LoadPlan) -> LoadDelivery {
         LoadDelivery(manager: manager, operation: operation, plan: plan, options: options, lookup: lookup)
@@ -183,7 +183,7 @@ struct ManagedLoad: Sendable {
     private func readsData(of hit: MemoryHit) -> Bool {
         // A byte limit made the image differ from its bytes, and a load that may only query memory reads no disk.
         options.contains(.queryMemoryData) && hit.image.metadata.scaleDownLimitBytes == 0
-            && load.context?.queryCacheType?.includesDisk ?? true
+            && load.context.queryCacheType?.includesDisk ?? true
     }
 
     private func readsDataLater(of hit: MemoryHit) -> Bool {

@@ -69,7 +69,7 @@ extension WebImageManager {
     ) -> WebImageLoadOperation {
         let operation = WebImageLoadOperation(
             url: url,
-            callbackQueue: load.context?.callbackQueue ?? .main,
+            callbackQueue: load.context.callbackQueue ?? .main,
             pipeline: pipeline,
             totals: totals,
             observation: LoadObservation(load, url: url, pipeline: pipeline),
@@ -108,9 +108,9 @@ extension WebImageManager {
 
     /// Looks up the image in memory, if the load may.
     func lookUp(_ key: String, of originalKey: String?, _ load: ResolvedLoad) -> MemoryLookup {
-        let (options, context) = (load.options, load.context)
+        let options = load.options
         guard let originalKey else { return .missed(.noKey) }
-        guard !options.contains(.fromLoaderOnly), context?.queryCacheType?.includesMemory ?? true else {
+        guard !options.contains(.fromLoaderOnly), load.context.queryCacheType?.includesMemory ?? true else {
             return .missed(.notAsked)
         }
         guard let image = cache(for: load).memoryImage(forKey: key) else { return .missed(.absent) }
@@ -123,15 +123,16 @@ extension WebImageManager {
             && decodeOptions(for: key, load).refusesDamagedData
         guard !refusesDamage else { return .missed(.absent) }
         let wantsStill =
-            options.contains(.decodeFirstFrameOnly) || context?.decodeOptions?.decodeFirstFrameOnly ?? false
-        let mustMove = options.contains(.matchAnimatedImageClass) || context?.decodeOptions?.requiresAnimation ?? false
+            options.contains(.decodeFirstFrameOnly) || load.context.decodeOptions?.decodeFirstFrameOnly ?? false
+        let mustMove =
+            options.contains(.matchAnimatedImageClass) || load.context.decodeOptions?.requiresAnimation ?? false
         guard wantsStill || image.servesAsAnimation(isRequired: mustMove) else { return .missed(.firstFrameOnly) }
         if image.metadata.isTransformed, image.metadata.isAnimated || image.format.isVector {
             let gate = TransformGate(options, decodesFirstFrameOnly: wantsStill)
             guard gate.admits(transformed: image) else { return .missed(.absent) }
         }
         let shown = wantsStill ? image.still : image
-        let scale = context?.explicitScale
+        let scale = load.context.explicitScale
         guard scale != nil || image.scale != 1 else { return .found(MemoryHit(cached: image, image: shown)) }
         let scaled = shown.scaled(to: scale ?? ImageScaleFactor.forKey(originalKey))
         return .found(MemoryHit(cached: image, image: scaled))

@@ -14,8 +14,7 @@ extension WebImageManager {
         revalidation: LoadPlan.Revalidation? = nil,
         permission: LoadPlan.Permission? = nil
     ) -> LoadPlan {
-        // Each access to a property of an optional context would copy the whole context.
-        let (options, context) = (load.options, load.context ?? WebImageContext())
+        let (options, context) = (load.options, load.context)
         let (cache, originalCache) = (cache(for: load), originalCache(for: load))
         let asksCaches = !options.contains(.fromLoaderOnly)
         let isOriginal = originalKey == resultKey && cache === originalCache
@@ -125,13 +124,13 @@ extension WebImageManager {
 
     /// Returns whether images of other sizes on disk are used and recorded. Another process does not know a load's own coder.
     private func recordsVariants(_ load: ResolvedLoad, _ cache: any ImageCaching) -> Bool {
-        sizeReuse(for: load) == .disk && load.context?.imageCoder == nil
+        sizeReuse(for: load) == .disk && load.context.imageCoder == nil
             && cache.localImageCache?.recordsVariants ?? false
     }
 
     /// The coder for decoding and encoding.
     private func coder(for load: ResolvedLoad) -> any ImageCoder {
-        let context = load.context ?? WebImageContext()
+        let context = load.context
         let place = context.decoding ?? load.parts?.values.decoding ?? .inProcess
         return place.within(domain: workerDomain).coder(insteadOf: context.imageCoder ?? ImageCodersManager.shared)
     }
@@ -145,9 +144,9 @@ extension WebImageManager {
         guard let thumbnails = load.parts?.values.desktopThumbnails, policy.isTrusted,
             let fetch = original.fetch?.value,
             fetch.loader.value is FileImageLoader, original.revalidation == nil,
-            !load.options.contains(.fromLoaderOnly), load.context?.queryCacheType?.includesDisk ?? true,
+            !load.options.contains(.fromLoaderOnly), load.context.queryCacheType?.includesDisk ?? true,
             // Another coder may show a file otherwise than the program that made the thumbnail.
-            load.context?.imageCoder == nil, options.acceptsDesktopThumbnail
+            load.context.imageCoder == nil, options.acceptsDesktopThumbnail
         else { return nil }
         return thumbnails
     }
@@ -155,7 +154,7 @@ extension WebImageManager {
     /// Returns the decode options of a load. Page, time, development and size come only from the context, because only its values are
     /// part of the key: a scaled image must never be stored under the key of the full-size one.
     func decodeOptions(for key: String, _ load: ResolvedLoad) -> ImageDecodeOptions {
-        let context = load.context ?? WebImageContext()
+        let context = load.context
         var result = ImageDecodeOptions(context, options: load.options, key: key)
         result.thumbnailPixelSize = context.thumbnailPixelSize.flatMap { $0.isUsable ? $0 : nil }
         result.preserveAspectRatio = context.preserveAspectRatio ?? true
@@ -193,15 +192,15 @@ extension Image {
 /// The options and context of a load after the manager's options processor.
 struct ResolvedLoad: Sendable {
     var options: WebImageOptions
-    var context: WebImageContext?
+    /// Empty if the load has none: each access to a property of an optional context would copy the whole context.
+    var context: WebImageContext
     /// The manager's own components when the load started.
     let parts: WebImageManager.Parts?
 
     /// The same load, called back on the thread that ends its work.
     var inline: ResolvedLoad {
         var load = self
-        load.context = context ?? WebImageContext()
-        load.context?.callbackQueue = .inline
+        load.context.callbackQueue = .inline
         return load
     }
 
@@ -230,7 +229,7 @@ extension WebImageManager {
     private func processed(_ url: URL?, _ options: WebImageOptions, _ context: WebImageContext?) -> ResolvedLoad {
         let parts = parts
         guard let values = parts?.values, let processor = values.optionsProcessor else {
-            return ResolvedLoad(options: options, context: context, parts: parts)
+            return ResolvedLoad(options: options, context: context ?? WebImageContext(), parts: parts)
         }
         var full = context ?? WebImageContext()
         if case .inherited = full.imageTransformer, let transformer = values.transformer {
@@ -239,26 +238,30 @@ extension WebImageManager {
         if full.cacheKeyFilter == nil { full.cacheKeyFilter = values.cacheKeyFilter }
         if full.cacheSerializer == nil, let serializer = values.cacheSerializer { full.cacheSerializer = serializer }
         let result = processor.process(url, options: options, context: full)
-        return ResolvedLoad(options: result?.options ?? options, context: result?.context ?? context, parts: parts)
+        return ResolvedLoad(
+            options: result?.options ?? options,
+            context: result?.context ?? context ?? WebImageContext(),
+            parts: parts
+        )
     }
-    func cache(for load: ResolvedLoad) -> any ImageCaching { load.context?.imageCache ?? imageCache }
+    func cache(for load: ResolvedLoad) -> any ImageCaching { load.context.imageCache ?? imageCache }
 
     func originalCache(for load: ResolvedLoad) -> any ImageCaching {
-        load.context?.originalImageCache ?? cache(for: load)
+        load.context.originalImageCache ?? cache(for: load)
     }
 
-    func loader(for load: ResolvedLoad) -> any ImageLoading { load.context?.imageLoader ?? imageLoader }
+    func loader(for load: ResolvedLoad) -> any ImageLoading { load.context.imageLoader ?? imageLoader }
 
     func serializer(for load: ResolvedLoad) -> CacheSerializer? {
-        load.context?.cacheSerializer ?? load.parts?.values.cacheSerializer
+        load.context.cacheSerializer ?? load.parts?.values.cacheSerializer
     }
 
     /// Returns whether a load uses images of other sizes.
-    func sizeReuse(for load: ResolvedLoad) -> SizeReuse { load.context?.sizeReuse ?? sizeReuse }
+    func sizeReuse(for load: ResolvedLoad) -> SizeReuse { load.context.sizeReuse ?? sizeReuse }
 
     /// The policy that decides how long a cached image stays usable for a load.
     func cachePolicy(for load: ResolvedLoad) -> CachePolicy {
-        load.context?.cachePolicy ?? load.parts?.values.cachePolicy ?? .immutable
+        load.context.cachePolicy ?? load.parts?.values.cachePolicy ?? .immutable
     }
 }
 

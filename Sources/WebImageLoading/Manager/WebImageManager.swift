@@ -315,15 +315,15 @@ extension WebImageManager {
 
     /// A load without the ``optionsProcessor``.
     private func given(_ context: WebImageContext?) -> ResolvedLoad {
-        ResolvedLoad(options: [], context: context, parts: parts)
+        ResolvedLoad(options: [], context: context ?? WebImageContext(), parts: parts)
     }
 
     func originalKey(for url: URL, _ load: ResolvedLoad) -> String? {
         let rights = rights(of: url, load)
         // No bytes of a video are stored, only stills, so each time has a separate original.
-        let time = load.context.flatMap { $0.hasRareProperties ? $0.videoTime : nil }
+        let time = load.context.hasRareProperties ? load.context.videoTime : nil
         func key(_ key: String) -> String { CacheKeys.videoTime(rights.key(key), time) }
-        guard let filter = load.context?.cacheKeyFilter ?? load.parts?.values.cacheKeyFilter else {
+        guard let filter = load.context.cacheKeyFilter ?? load.parts?.values.cacheKeyFilter else {
             return key(url.absoluteString)
         }
         // Otherwise all URLs with an empty key would share an entry.
@@ -333,24 +333,21 @@ extension WebImageManager {
     /// The access rights for loading a URL: those of the context's header fields and the loader's own.
     func rights(of url: URL, _ load: ResolvedLoad) -> LoadRights {
         var request = ImageLoadRequest(url: url)
-        if let context = load.context, context.hasRareProperties {
-            request.additionalHeaders = context.additionalHeaders
-        }
+        if load.context.hasRareProperties { request.additionalHeaders = load.context.additionalHeaders }
         return loader(for: load).rights(for: request)
     }
 
     func resultKey(for originalKey: String, _ load: ResolvedLoad) -> String {
-        let context = load.context
-        var key = CacheKeys.selection(originalKey, context?.page ?? 0, context?.rawDevelopment ?? .preview)
-        if let size = context?.thumbnailPixelSize, size.isUsable {
-            let preserves = context?.preserveAspectRatio ?? true
-            let covers = context?.thumbnailCovers ?? false
+        var key = CacheKeys.selection(originalKey, load.context.page ?? 0, load.context.rawDevelopment ?? .preview)
+        if let size = load.context.thumbnailPixelSize, size.isUsable {
+            let preserves = load.context.preserveAspectRatio ?? true
+            let covers = load.context.thumbnailCovers ?? false
             key = CacheKeys.thumbnail(key, size: size, preserveAspectRatio: preserves, covers: covers)
         }
         if let transformer = transformer(for: load) {
             var transformerKey = transformer.transformerKey
             // Transformers work in points: the same one produces other pixels at another scale.
-            if let scale = context?.explicitScale, scale != ImageScaleFactor.forKey(originalKey) {
+            if let scale = load.context.explicitScale, scale != ImageScaleFactor.forKey(originalKey) {
                 transformerKey += "-Scale(\(FixedDecimal.string(scale)))"
             }
             key = CacheKeys.transformed(key, by: transformerKey)
@@ -360,10 +357,10 @@ extension WebImageManager {
 
     func transformer(for load: ResolvedLoad) -> (any ImageTransformer)? {
         let choice: (any ImageTransformer)? =
-            switch load.context?.imageTransformer {
-            case nil, .inherited?: load.parts?.values.transformer
-            case .some(.none): nil
-            case .transformer(let transformer)?: transformer
+            switch load.context.imageTransformer {
+            case .inherited: load.parts?.values.transformer
+            case .none: nil
+            case .transformer(let transformer): transformer
             }
         // An empty chain changes nothing: the result is the original, with the same key.
         if let chain = choice as? PipelineTransformer, chain.flattened.isEmpty { return nil }

@@ -107,11 +107,11 @@ extension LoadObservation {
 
 extension ResolvedLoad {
     /// True if the load has an observer.
-    var isObserved: Bool { parts?.values.observer != nil || context?.rare?.values.observer != nil }
+    var isObserved: Bool { parts?.values.observer != nil || context.rare?.values.observer != nil }
 
     /// The manager's observer and the context's, without duplicates.
     fileprivate var observers: [any WebImageLoadObserver] {
-        let own = context?.rare?.values.observer
+        let own = context.rare?.values.observer
         guard let first = parts?.values.observer else { return own.map { [$0] } ?? [] }
         guard let own, own !== first else { return [first] }
         return [first, own]

@@ -117,7 +117,7 @@ import Testing
         #expect(count.withLock { $0 } == 4)
         let load = harness.manager.resolve(harness.url, [], context)
         #expect(load.options == [.queryDiskDataSync, .queryMemoryDataSync] && load.awaited.options.isEmpty)
-        #expect(load.awaited.context?.callbackQueue?.policy == .invoke)
+        #expect(load.awaited.context.callbackQueue?.policy == .invoke)
     }
 
     @Test func `A processor does not retain its manager, and a manager releases its parts`() {
