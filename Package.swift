@@ -544,6 +544,15 @@ for target in package.targets {
     target.exclude += leftOut.filter { $0.hasPrefix(folder) }.map { String($0.dropFirst(folder.count)) }
 }
 
+// Tests that are built for a sanitizer run the programs of another build.
+if Context.environment["WEBIMAGE_TEST_PROGRAMS"] != nil {
+    for target in package.targets where target.type == .test {
+        target.dependencies.removeAll {
+            if case .byNameItem(let name, _) = $0 { name == "webimage" || name == "webimage-server" } else { false }
+        }
+    }
+}
+
 // `Scripts/check` builds only some test targets and their dependencies.
 if let names = Context.environment["WEBIMAGE_TARGETS"] {
     var needed = Set(names.split(separator: " ").map(String.init))
