@@ -1,23 +1,24 @@
+import CTestSupport
 package import WebImageModel
 
 extension Bitmap {
     /// All pixels as premultiplied BGRA, row after row, for comparing.
     package var pixels: [UInt8] {
-        var result: [UInt8] = []
-        result.reserveCapacity(width * height * 4)
-        withUnsafeBytes { bytes in
-            for y in 0..<height {
-                let row = bytes[(y * bytesPerRow)..<(y * bytesPerRow + width * pixelFormat.bytesPerPixel)]
-                guard pixelFormat == .rgb8 else {
-                    result.append(contentsOf: row)
-                    continue
-                }
-                for x in stride(from: row.startIndex, to: row.endIndex, by: 3) {
-                    result.append(contentsOf: [row[x + 2], row[x + 1], row[x], 255])
+        let byteCount = width * (pixelFormat == .rgb8 ? 4 : pixelFormat.bytesPerPixel)
+        return [UInt8](unsafeUninitializedCapacity: height * byteCount) { result, count in
+            withUnsafeBytes { bytes in
+                guard let rows = bytes.baseAddress, let result = result.baseAddress else { return }
+                for y in 0..<height {
+                    let row = (rows + y * bytesPerRow).assumingMemoryBound(to: UInt8.self)
+                    if pixelFormat == .rgb8 {
+                        ctest_rgb_to_bgra(row, result + y * byteCount, width)
+                    } else {
+                        (result + y * byteCount).update(from: row, count: byteCount)
+                    }
                 }
             }
+            count = height * byteCount
         }
-        return result
     }
 
     /// A bitmap of premultiplied BGRA.

@@ -1,16 +1,12 @@
+import CTestSupport
 public import FoundationEssentials
 
 /// The checksum of PNG's chunks.
 public enum CRC32 {
-    private static let table: [UInt32] = (0..<256).map { byte in
-        (0..<8).reduce(byte) { rest, _ in rest & 1 == 1 ? rest >> 1 ^ 0xEDB8_8320 : rest >> 1 }
-    }
-
     /// The checksum of some bytes.
     public static func of(_ bytes: some Sequence<UInt8>) -> UInt32 {
-        var result = UInt32.max
-        for byte in bytes { result = table[Int(UInt8(truncatingIfNeeded: result) ^ byte)] ^ result >> 8 }
-        return ~result
+        let bytes = ContiguousArray(bytes)
+        return ~bytes.withUnsafeBufferPointer { ctest_crc32(.max, $0.baseAddress, $0.count) }
     }
 
     /// A PNG file with the checksums of its chunks corrected, as far as its chunks can be parsed.

@@ -1,3 +1,4 @@
+import CTestSupport
 import Glibc
 public import WebImageModel
 
@@ -21,8 +22,33 @@ public struct PixelDifference: Sendable, CustomStringConvertible {
             psnr = 0
             return
         }
-        var sum = 0
-        var squares = 0
+        let (sum, squares) =
+            bitmap.pixelFormat == .rgbaHalfPremultiplied
+            ? compareHalves(bitmap, expected) : compareBytes(bitmap, expected)
+        let samples = Double(bitmap.width * bitmap.height * (expected.channels % 2 == 0 ? 4 : 3))
+        mean = Double(sum) / samples
+        if squares > 0 { psnr = 10 * log10(255 * 255 * samples / Double(squares)) }
+    }
+
+    /// Returns the sums of the differences and of their squares, as does the next.
+    private mutating func compareBytes(_ bitmap: Bitmap, _ expected: PortableAnymap) -> (sum: Int, squares: Int) {
+        let found = bitmap.withUnsafeBytes { bytes in
+            ctest_compare_pixels(
+                bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                bitmap.bytesPerRow,
+                Int32(bitmap.pixelFormat.bytesPerPixel),
+                expected.samples,
+                Int32(expected.channels),
+                bitmap.width,
+                bitmap.height
+            )
+        }
+        maximum = Int(found.maximum)
+        return (found.sum, found.squares)
+    }
+
+    private mutating func compareHalves(_ bitmap: Bitmap, _ expected: PortableAnymap) -> (sum: Int, squares: Int) {
+        var (sum, squares) = (0, 0)
         for y in 0..<bitmap.height {
             for x in 0..<bitmap.width {
                 var wanted = expected.rgba(x: x, y: y).map(Int.init)
@@ -36,9 +62,7 @@ public struct PixelDifference: Sendable, CustomStringConvertible {
                 }
             }
         }
-        let samples = Double(bitmap.width * bitmap.height * (expected.channels % 2 == 0 ? 4 : 3))
-        mean = Double(sum) / samples
-        if squares > 0 { psnr = 10 * log10(255 * 255 * samples / Double(squares)) }
+        return (sum, squares)
     }
 
     /// The figures.

@@ -64,12 +64,12 @@ public struct PortableAnymap: Sendable {
     /// The four components of a pixel, alpha 255 when there is none.
     public func rgba(x: Int, y: Int) -> [UInt8] {
         let start = (y * width + x) * channels
-        let pixel = samples[start..<start + channels].map { $0 }
+        // Slices and `map` are slow in code that is not optimized, and this is called for each pixel.
         return switch channels {
-        case 1: [pixel[0], pixel[0], pixel[0], 255]
-        case 2: [pixel[0], pixel[0], pixel[0], pixel[1]]
-        case 3: pixel + [255]
-        default: pixel
+        case 1: [samples[start], samples[start], samples[start], 255]
+        case 2: [samples[start], samples[start], samples[start], samples[start + 1]]
+        case 3: [samples[start], samples[start + 1], samples[start + 2], 255]
+        default: [samples[start], samples[start + 1], samples[start + 2], samples[start + 3]]
         }
     }
 

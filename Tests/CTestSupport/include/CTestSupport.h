@@ -1,6 +1,7 @@
 // System functions for tests that `import Glibc` leaves out.
 #pragma once
 #include <stddef.h>
+#include <stdint.h>
 
 /// Opens the control side of a new terminal of `columns` columns and writes the path of its device to `path`; -1 on failure.
 int ctest_open_terminal(int columns, char *path, size_t path_size);
@@ -73,3 +74,22 @@ void ctest_hold_names(int holds);
 
 /// Waits, at most this many seconds, until a lookup of that name blocks. Returns whether one does.
 int ctest_wait_for_held_name(int seconds);
+
+/// The differences of the components of pixels: the largest, their sum, and the sum of their squares.
+struct ctest_difference {
+    int maximum;
+    long sum;
+    long squares;
+};
+
+/// Compares premultiplied pixels, RGB (3 channels) or BGRA (4), with expected ones of 1 to 4 channels with straight alpha, which are premultiplied
+/// here, exactly rounded. Swift code that is not optimized takes a hundred times as long for each pixel, as for the bytes below.
+struct ctest_difference ctest_compare_pixels(
+    const uint8_t *rows, size_t bytes_per_row, int found_channels, const uint8_t *samples, int channels, size_t width,
+    size_t height);
+
+/// Converts pixels, with alpha 255.
+void ctest_rgb_to_bgra(const uint8_t *rgb, uint8_t *bgra, size_t count);
+
+/// Continues a checksum of PNG, which begins and ends inverted.
+uint32_t ctest_crc32(uint32_t crc, const uint8_t *bytes, size_t count);
