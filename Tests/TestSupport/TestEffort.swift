@@ -7,9 +7,6 @@ import Glibc
 public enum TestEffort {
     private static let part = max(getenv("WEBIMAGE_TEST_PART").flatMap { Int(String(cString: $0)) } ?? 1, 1)
 
-    /// False where a fraction is done, and where times are not those of users.
-    public static var isFull: Bool { part == 1 }
-
     /// This many rounds, or a fraction of them, but at least one.
     public static func rounds(_ count: Int) -> Int { max(count / part, min(count, 1)) }
 

@@ -61,7 +61,7 @@ struct RedisClusterLoadTests {
         report("\(counts)")
     }
 
-    /// Expects that the share of hits is at least 95 % of what it was, within ten seconds, and that it stays so. A sanitizer makes it slower.
+    /// Expects that the share of hits is at least 95 % of what it was, within ten seconds, and that it stays so.
     private func expectHits(
         of load: FleetLoad,
         asBefore before: Double,
@@ -71,8 +71,7 @@ struct RedisClusterLoadTests {
         var ratio = await load.hitRatio(of: 200)
         while ratio < 0.95 * before, ContinuousClock.now - start < .seconds(60) { ratio = await load.hitRatio(of: 200) }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
-        let most: Double = TestEffort.isFull ? 10 : 40
-        #expect(ratio >= 0.95 * before && seconds <= most, "\(event): \(ratio) after \(seconds) s, \(before) before")
+        #expect(ratio >= 0.95 * before && seconds <= 10, "\(event): \(ratio) after \(seconds) s, \(before) before")
         ratio = await load.hitRatio(of: 1000)
         #expect(ratio >= 0.95 * before, "\(event): it does not stay so: \(ratio)")
         report("\(event): hits were back after \(seconds) s")
