@@ -63,7 +63,11 @@ final class StressWorld: Sendable {
         manager = WebImageManager(
             cache: cache,
             loader: server,
-            pipeline: Pipeline(undecodedByteLimit: setup.undecodedByteLimit)
+            // In the queue of the process, loads of other tests would go before those with a low priority for as long as there are any.
+            pipeline: Pipeline(
+                decodeQueue: WorkQueue(name: "webimage.stress", width: CodingQueue.processorCount),
+                undecodedByteLimit: setup.undecodedByteLimit
+            )
         )
         prefetcher = WebImagePrefetcher(manager: manager)
         prefetcher.callbackQueue = .inline

@@ -25,8 +25,11 @@ struct RedisClusterLoadTests {
         let load = try FleetLoad(storePorts: ports, timeout: Self.isExact ? 0.02 : 1, pause: 0.004)
         defer { load.stop() }
         let workers = Task { await load.run(workers: 6) }
-        await cluster.wait { await load.hitRatio(of: 400) > 0.98 }
-        let before = await load.hitRatio(of: 2000)
+        // Each image has to be made once. Loads are counted, not seconds: they take as long as the machine is busy with others.
+        var ratio = 0.0
+        for _ in 0..<20 where ratio <= 0.98 { ratio = await load.hitRatio(of: 400) }
+        #expect(ratio > 0.98)
+        let before = await load.hitRatio(of: TestEffort.rounds(2000))
         #expect(before > 0.95)
 
         var masters = [0, 1, 2]
@@ -72,7 +75,7 @@ struct RedisClusterLoadTests {
         while ratio < 0.95 * before, ContinuousClock.now - start < .seconds(60) { ratio = await load.hitRatio(of: 200) }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         #expect(ratio >= 0.95 * before && seconds <= 10, "\(event): \(ratio) after \(seconds) s, \(before) before")
-        ratio = await load.hitRatio(of: 1000)
+        ratio = await load.hitRatio(of: TestEffort.rounds(1000))
         #expect(ratio >= 0.95 * before, "\(event): it does not stay so: \(ratio)")
         report("\(event): hits were back after \(seconds) s")
     }
