@@ -526,34 +526,7 @@ if formats.count < allFormats.count {
     package.targets.removeAll { tests.contains($0.name) }
 }
 
-// Targets and files to leave out, with everything that depends on them: a module, to verify that others build without it; and code
-// that takes long to build for a sanitizer, but has no threads and passes no memory to C. Targets by name, files as TARGET/PATH.
-let leftOut = (Context.environment["WEBIMAGE_LEFT_OUT"] ?? "").split(separator: " ").map(String.init)
-var absent = Set(leftOut)
-while let index = package.targets.firstIndex(where: { target in
-    absent.contains(target.name)
-        || target.dependencies.contains { dependency in
-            if case .byNameItem(let name, _) = dependency { absent.contains(name) } else { false }
-        }
-}) {
-    absent.insert(package.targets.remove(at: index).name)
-}
-package.products.removeAll { absent.contains($0.name) }
-for target in package.targets {
-    let folder = target.name + "/"
-    target.exclude += leftOut.filter { $0.hasPrefix(folder) }.map { String($0.dropFirst(folder.count)) }
-}
-
-// Tests that are built for a sanitizer run the programs of another build.
-if Context.environment["WEBIMAGE_TEST_PROGRAMS"] != nil {
-    for target in package.targets where target.type == .test {
-        target.dependencies.removeAll {
-            if case .byNameItem(let name, _) = $0 { name == "webimage" || name == "webimage-server" } else { false }
-        }
-    }
-}
-
-// `Scripts/check` builds only some test targets and their dependencies.
+// Scripts build only some targets and their dependencies.
 if let names = Context.environment["WEBIMAGE_TARGETS"] {
     var needed = Set(names.split(separator: " ").map(String.init))
     var count = 0

@@ -24,6 +24,13 @@ unit_tests() {
     done
 }
 
+# tagged SANITIZER FOLDER…: prints a pattern of the tests in files with its tag, which is empty if there are none.
+tagged() {
+    local files
+    files="$(grep -rl "\.tags(.*\.$1Sanitizer" --include='*.swift' "${@:2}" | sed -E 's,.*/(.*)\.swift$,\1,;s,\+,\\+,' | paste -sd '|' || true)"
+    [ -z "$files" ] || echo "/($files)\.swift:"
+}
+
 # Prints the comment at the top of the script.
 show_help() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
 

@@ -52,7 +52,7 @@ import Testing
                 "swift", "package", "--package-path", Fixtures.path("../.."), "--scratch-path", scratch.path,
                 "dump-package",
             ],
-            environment: ["WEBIMAGE_GTK": "0", "WEBIMAGE_LEFT_OUT": ""]
+            environment: ["WEBIMAGE_GTK": "0"]
         )
         #expect(run.status == 0 && run.output.contains(#""name" : "WebImage""#), "\(run.errors)")
         #expect(run.lines.filter { $0.lowercased().contains("gtk") } == [])

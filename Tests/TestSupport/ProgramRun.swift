@@ -16,10 +16,8 @@ public struct ProgramRun: Sendable {
     /// The lines of standard output.
     public var lines: [String] { output.split(separator: "\n").map(String.init) }
 
-    /// A program of this package, in the directory that `WEBIMAGE_TEST_PROGRAMS` names (`Scripts/test` does so in a sanitized build, which builds no
-    /// programs), or else beside the running one.
+    /// A program of this package, beside the running one.
     public static func product(_ name: String) -> String {
-        if let directory = getenv("WEBIMAGE_TEST_PROGRAMS") { return String(cString: directory) + "/" + name }
         var path = [CChar](repeating: 0, count: 4096)
         let length = readlink("/proc/self/exe", &path, path.count - 1)
         let own = String(decoding: path.prefix(max(length, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
