@@ -22,7 +22,7 @@ struct RedisClusterLoadTests {
         // The timeout that the guide recommends.
         let cluster = try await RedisCluster(replicas: 3, nodeTimeout: 2000)
         let ports = cluster.servers.prefix(3).map(\.port)
-        let load = try FleetLoad(storePorts: ports, timeout: Self.isExact ? 0.02 : 1, pause: 0.004)
+        let load = try FleetLoad(storePorts: ports, timeout: Self.isExact ? 0.02 : 1, pause: 0.01)
         defer { load.stop() }
         let workers = Task { await load.run(workers: 6) }
         // Each image has to be made once. Loads are counted, not seconds: they take as long as the machine is busy with others.
@@ -55,7 +55,8 @@ struct RedisClusterLoadTests {
         let end = load.counts
         report("\(end.fromStore - start.fromStore) of \(end.loads - start.loads) loads were hits while slots moved")
         await expectHits(of: load, asBefore: before, since: moved, "moved slots")
-        #expect(await cluster.slotsWithKeys(of: masters[0]).isEmpty)
+        // An image that was missing when the slots were listed may have come to another slot since.
+        #expect(await cluster.slotsWithKeys(of: masters[0]).isDisjoint(with: slots))
 
         load.stop()
         await workers.value
@@ -65,15 +66,19 @@ struct RedisClusterLoadTests {
     }
 
     /// Expects that the share of hits is at least 95 % of what it was, within ten seconds, and that it stays so.
+    ///
+    /// The time ends when the loads begin that are so often hits: how long they take says how busy the machine is.
     private func expectHits(
         of load: FleetLoad,
         asBefore before: Double,
         since start: ContinuousClock.Instant,
         _ event: String
     ) async {
-        var ratio = await load.hitRatio(of: 200)
-        while ratio < 0.95 * before, ContinuousClock.now - start < .seconds(60) { ratio = await load.hitRatio(of: 200) }
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        var (ratio, seconds) = (0.0, 0.0)
+        repeat {
+            seconds = (ContinuousClock.now - start) / .seconds(1)
+            ratio = await load.hitRatio(of: 200)
+        } while ratio < 0.95 * before && seconds < 60
         #expect(ratio >= 0.95 * before && seconds <= 10, "\(event): \(ratio) after \(seconds) s, \(before) before")
         ratio = await load.hitRatio(of: TestEffort.rounds(1000))
         #expect(ratio >= 0.95 * before, "\(event): it does not stay so: \(ratio)")
