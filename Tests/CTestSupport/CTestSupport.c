@@ -39,13 +39,19 @@ int ctest_spawn(
     posix_spawn_file_actions_adddup2(&actions, output, 1);
     posix_spawn_file_actions_adddup2(&actions, errors, 2);
     posix_spawn_file_actions_addchdir_np(&actions, directory);
-    // The threads of tests block signals, which a program would inherit: then no alarm would end it.
+    // The threads of tests block signals, which a program would inherit: then no alarm would end it. A shell has the programs that it starts in the
+    // background ignore an interrupt, and so would those that tests interrupt.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t none;
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    sigset_t usual;
+    sigemptyset(&usual);
+    int ending[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM};
+    for (size_t index = 0; index < sizeof(ending) / sizeof(ending[0]); index++) sigaddset(&usual, ending[index]);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     pid_t pid = 0;
     int result = posix_spawn(&pid, program, &actions, &attributes, arguments, environment);
     posix_spawnattr_destroy(&attributes);

@@ -85,7 +85,9 @@ public struct ProgramRun: Sendable {
             open(files.path("out"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600),
             open(terminal?.path ?? files.path("err"), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0o600),
         ]
-        defer { for stream in streams { close(stream) } }
+        let number = errno
+        defer { for stream in streams where stream >= 0 { close(stream) } }
+        guard streams.allSatisfy({ $0 >= 0 }) else { throw ProgramRunError(program: program, number: number) }
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var variables = Self.variables(environment).map { strdup($0) } + [nil]
@@ -94,7 +96,9 @@ public struct ProgramRun: Sendable {
         guard pid > 0 else { throw ProgramRunError(program: program, number: -pid) }
         var raw: Int32 = 0
         var usage = rusage()
-        while wait4(pid, &raw, 0, &usage) < 0, errno == EINTR {}
+        while wait4(pid, &raw, 0, &usage) < 0 {
+            guard errno == EINTR else { throw ProgramRunError(program: program, number: errno) }
+        }
         status = Self.exitCode(raw)
         peakMemory = (measuresMemory ? Int(Self.read(files.path("peak"))) ?? 1 << 40 : usage.ru_maxrss) * 1024
         output = Self.read(files.path("out"))
