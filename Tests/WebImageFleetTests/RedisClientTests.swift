@@ -130,6 +130,15 @@ struct RedisClientTests {
         #expect(await client.reply("PING") == .failure(.unavailable))
     }
 
+    @Test func `A refused connection is closed once: its number soon belongs to another file`() async throws {
+        let port = try ReservedPort()
+        let client = RedisClient(
+            RedisConfiguration(endpoint: RedisEndpoint(host: "127.0.0.1", port: UInt16(port.port)))
+        )
+        // A socket asserts that nothing else has closed it.
+        for _ in 0..<3 { #expect(await client.reply("GET", "a") == .failure(.connection)) }
+    }
+
     @Test func `A server that stands still costs the deadline once, and is used when it goes on`() async throws {
         let server = try await RedisServer()
         var configuration = server.configuration

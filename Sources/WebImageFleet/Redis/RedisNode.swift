@@ -160,6 +160,9 @@ final class RedisNode {
     }
 
     private func tryNextAddress(at now: UInt64) {
+        // Forgotten at once: the descriptor of a closed socket may already be that of another file, which must not be closed.
+        channel?.close()
+        connection = .none
         while !addresses.isEmpty {
             if let socket = RedisSocket(connectingTo: addresses.removeFirst()) {
                 connection = .connecting(RedisChannel(socket), since: now)
@@ -170,10 +173,7 @@ final class RedisNode {
     }
 
     private func connected(_ channel: RedisChannel, _ buffer: UnsafeMutableRawBufferPointer, at now: UInt64) {
-        guard channel.socket.isConnected else {
-            channel.close()
-            return tryNextAddress(at: now)
-        }
+        guard channel.socket.isConnected else { return tryNextAddress(at: now) }
         guard let context = configuration.tls.value else { return greet(channel, at: now) }
         guard let session = TLSSession(context, host: endpoint.host) else { return fail(at: now) }
         channel.secure(session)
@@ -307,14 +307,9 @@ final class RedisNode {
         waiting.removeAll { expire($0, at: now, &next) }
         for entry in sent[answeredCount...] { if let request = entry.request { _ = expire(request, at: now, &next) } }
         switch connection {
-        case .connecting(let channel, let since):
+        case .connecting(_, let since):
             let end = since &+ configuration.connectTimeout
-            if now >= end {
-                channel.close()
-                tryNextAddress(at: now)
-            } else {
-                next = min(next, end)
-            }
+            if now >= end { tryNextAddress(at: now) } else { next = min(next, end) }
         case .securing(_, let since):
             let end = since &+ configuration.connectTimeout
             if now >= end { fail(at: now) } else { next = min(next, end) }

@@ -55,7 +55,10 @@ struct RedisSocket {
         return .ended
     }
 
-    func close() { Glibc.close(descriptor) }
+    func close() {
+        let result = Glibc.close(descriptor)
+        assert(result == 0 || errno != EBADF, "a socket is closed twice")
+    }
 
     // MARK: Addresses
 
