@@ -48,8 +48,10 @@ int ctest_spawn(
     posix_spawnattr_setsigmask(&attributes, &none);
     sigset_t usual;
     sigemptyset(&usual);
-    int ending[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM};
-    for (size_t index = 0; index < sizeof(ending) / sizeof(ending[0]); index++) sigaddset(&usual, ending[index]);
+    sigaddset(&usual, SIGINT);
+    sigaddset(&usual, SIGQUIT);
+    sigaddset(&usual, SIGHUP);
+    sigaddset(&usual, SIGTERM);
     posix_spawnattr_setsigdefault(&attributes, &usual);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     pid_t pid = 0;
