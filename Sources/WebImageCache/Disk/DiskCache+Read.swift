@@ -66,7 +66,7 @@ extension DiskCache {
     /// Reads and verifies an entry; removes it if it is damaged.
     package func read(_ key: String) -> LoadedEntry? {
         guard !key.isEmpty else { return nil }
-        guard let directory = usableDirectory() else {
+        guard let directory = readableDirectory() else {
             state.withLock { $0.statistics.missCount += 1 }
             return nil
         }

@@ -18,7 +18,9 @@ public final class DiskCache: Sendable {
     struct State {
         var config: ImageCacheConfig
         /// The directory handle of the last opening.
-        var directory: DirectoryHandle?
+        var directory: DirectoryHandle? { didSet { checkedChange = nil } }
+        /// The directory's time of change, in nanoseconds since 1970, when its path was found to lead to it, if it was no recent change.
+        var checkedChange: Int64?
         var lastError: SystemCallError?
         var statistics = DiskCacheStatistics()
         var eviction = RollingEviction()
@@ -123,6 +125,24 @@ public final class DiskCache: Sendable {
             if !error.isAbsence { note(error) }
             return nil
         }
+    }
+
+    /// Returns the directory for a read, if it is usable; otherwise records the error. Cost: an `fstat`, if the directory has not changed since
+    /// the last read.
+    ///
+    /// Adding and removing entries changes a directory, as does moving it or changing its mode or owner. So the path is looked up only after
+    /// a change. Moving a directory above it is noticed by the next store.
+    func readableDirectory() -> DirectoryHandle? {
+        let (held, checked) = state.withLock { ($0.directory, $0.checkedChange) }
+        let change = held?.changeTime
+        if let held, let change, change == checked { return held }
+        let now = nowNanoseconds()
+        guard let directory = usableDirectory() else { return nil }
+        // A change within the same tick of the file system's clock would not be noticed.
+        if directory === held, let change, now - change >= 2_000_000_000 {
+            state.withLock { if $0.directory === directory { $0.checkedChange = change } }
+        }
+        return directory
     }
 
     /// Returns the directory. Opens it again if it was replaced, and creates it if it does not exist and `making` is true. Cost: an

@@ -235,6 +235,43 @@ private final class Faults: Sendable {
         #expect(cache.data(forKey: "k") == Data([2]))
     }
 
+    /// Changes that a read notices though the path was looked up before, when the directory had not changed for a while.
+    private static let changes: [@Sendable (String) -> Void] = [
+        { _ = rename($0, $0 + "-old") },
+        { _ = chmod($0, 0o777) },
+        {
+            _ = rename($0, $0 + "-old")
+            mkdir($0, 0o700)
+        },
+    ]
+
+    /// Returns a cache whose directory changed long ago.
+    private func makeSettled(_ name: String) -> DiskCache {
+        let clock = ManualClock(wallTime: Double(time(nil)) + 60)
+        let cache = DiskCache(path: directory.path(name), config: .default, clock: clock.source)
+        cache.store(bytes, forKey: "k")
+        for _ in 0..<3 { #expect(cache.data(forKey: "k") == bytes) }
+        // The clock of the file system advances a few hundred times per second.
+        let change = fileStatus(cache.path).st_ctim.nanoseconds
+        repeat { chmod(directory.path, 0o700) } while fileStatus(directory.path).st_ctim.nanoseconds == change
+        return cache
+    }
+
+    @Test(arguments: changes.indices)
+    func `A directory that is moved, replaced or opened to others after reads of it is not read again`(index: Int) {
+        let cache = makeSettled("cache")
+        Self.changes[index](cache.path)
+        #expect(cache.data(forKey: "k") == nil)
+    }
+
+    @Test func `A directory below one that was moved is created again by the next store`() {
+        let cache = makeSettled("above/cache")
+        #expect(rename(directory.path("above"), directory.path("moved")) == 0)
+        #expect(cache.store(Data([2]), forKey: "k"))
+        #expect(cache.data(forKey: "k") == Data([2]))
+        #expect(names(in: directory.path("above/cache")).contains("CACHEDIR.TAG"))
+    }
+
     @Test func `A directory that cannot be created is an empty cache`() {
         let file = directory.path("file")
         writeBytes([1], file)
