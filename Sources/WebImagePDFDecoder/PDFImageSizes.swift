@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// The sizes of images in a document, read without parsing it: the dictionary of an image is never compressed, and of encrypted
 /// ones only strings are encrypted.
@@ -33,16 +34,16 @@ enum PDFImageSizes {
     }
 
     private static func next(_ bytes: UnsafeRawBufferPointer, from offset: Int) -> Int? {
-        guard offset < bytes.count else { return nil }
-        return bytes[offset...].firstIndex(of: UInt8(ascii: "/"))
+        guard offset < bytes.count, let base = bytes.baseAddress else { return nil }
+        return memchr(base + offset, 0x2F, bytes.count - offset).map { UnsafeRawPointer($0) - base }
     }
 
     /// Returns the number after a name; nil for another name, or a name without a number.
     private static func side(after name: StaticString, at offset: Int, _ bytes: UnsafeRawBufferPointer) -> Int? {
         let count = name.utf8CodeUnitCount
-        guard offset + count < bytes.count else { return nil }
-        let isName = name.withUTF8Buffer { bytes[offset..<offset + count].elementsEqual($0) }
-        guard isName else { return nil }
+        guard offset + count < bytes.count, let base = bytes.baseAddress,
+            memcmp(base + offset, name.utf8Start, count) == 0
+        else { return nil }
         var index = offset + count
         while index < bytes.count, [0, 9, 10, 12, 13, 32].contains(bytes[index]) { index += 1 }
         var side = 0

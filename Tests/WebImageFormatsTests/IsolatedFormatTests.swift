@@ -196,11 +196,12 @@ struct IsolatedFormatTests {
             left.pixelWidth == right.pixelWidth, left.pixelHeight == right.pixelHeight
         else { return false }
         let row = left.pixelWidth * left.bitmap.pixelFormat.bytesPerPixel
+        let (leftLength, rightLength) = (left.bitmap.bytesPerRow, right.bitmap.bytesPerRow)
         return left.bitmap.withUnsafeBytes { leftBytes in
             right.bitmap.withUnsafeBytes { rightBytes in
                 (0..<left.pixelHeight).allSatisfy { y in
-                    let (leftRow, rightRow) = (y * left.bitmap.bytesPerRow, y * right.bitmap.bytesPerRow)
-                    return leftBytes[leftRow..<leftRow + row].elementsEqual(rightBytes[rightRow..<rightRow + row])
+                    guard let left = leftBytes.baseAddress, let right = rightBytes.baseAddress else { return false }
+                    return memcmp(left + y * leftLength, right + y * rightLength, row) == 0
                 }
             }
         }

@@ -25,9 +25,9 @@ struct ICODirectory: Sendable {
                 let encoded = reader.slice(Int(offset), Int(length))
             else { throw WebImageError(.badImageData, "the icon is damaged: an image is outside the file") }
             // A bitmap's header determines its length; directories often state too little.
-            let isPNG = ImageFormat(detecting: encoded) == .png
+            let isPNG = ImageFormat(detecting: UnsafeRawBufferPointer(rebasing: encoded.prefix(8))) == .png
             let whole = isPNG ? encoded : UnsafeRawBufferPointer(rebasing: bytes[Int(offset)...])
-            if let entry = Self.entry(whole, at: Int(offset)) { entries.append(entry) }
+            if let entry = Self.entry(whole, isPNG: isPNG, at: Int(offset)) { entries.append(entry) }
         }
         guard !entries.isEmpty else { throw WebImageError(.badImageData, "the icon has no readable image") }
         self.entries = entries
@@ -35,9 +35,9 @@ struct ICODirectory: Sendable {
 
     /// Returns the entry, or nil for data that is neither PNG nor a bitmap; an icon within an icon is neither. The cost does not depend on
     /// the image's size.
-    private static func entry(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Entry? {
+    private static func entry(_ bytes: UnsafeRawBufferPointer, isPNG: Bool, at offset: Int) -> Entry? {
         let range = offset..<offset + bytes.count
-        if ImageFormat(detecting: bytes) == .png {
+        if isPNG {
             let reader = ByteReader(bytes)
             let channels = [0: 1, 2: 3, 3: 1, 4: 2, 6: 4]
             guard reader.bigEndian32(12) == fourCC("IHDR"), let width = reader.bigEndian32(16),

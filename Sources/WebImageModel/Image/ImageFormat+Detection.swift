@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import Glibc
 
 extension ImageFormat {
     /// Detects the format from the first bytes (for SVG also the last); ``undefined`` if they match none.
@@ -47,15 +48,17 @@ extension ImageFormat {
 
     private static func isPDFAfterOtherBytes(_ bytes: UnsafeRawBufferPointer) -> Bool {
         // In a document the header begins a line; in other text that mentions it, it seldom does.
-        var rest = bytes.prefix(pdfHeaderEnd)
-        while let start = rest.firstIndex(of: UInt8(ascii: "%")) {
-            rest = rest[start...]
+        guard let base = bytes.baseAddress else { return false }
+        let end = min(bytes.count, pdfHeaderEnd)
+        var start = 0
+        while let found = memchr(base + start, 0x25, end - start) {
+            start = UnsafeRawPointer(found) - base
             let isLineStart = start == 0 || bytes[start - 1] == 0x0A || bytes[start - 1] == 0x0D
-            guard rest.count >= pdfHeaderLength else { return false }
+            guard end - start >= pdfHeaderLength else { return false }
             // A digit and a dot of the version follow.
-            let isHeader = rest.starts(with: "%PDF-".utf8) && rest[start + 6] == UInt8(ascii: ".")
+            let isHeader = memcmp(found, "%PDF-", 5) == 0 && bytes[start + 6] == UInt8(ascii: ".")
             if isLineStart, isHeader { return true }
-            rest = rest.dropFirst()
+            start += 1
         }
         return false
     }
@@ -135,5 +138,6 @@ extension ImageFormat {
 
 /// Returns four ASCII characters as the number they form in big-endian order.
 package func fourCC(_ code: StaticString) -> UInt32 {
-    code.withUTF8Buffer { $0.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
+    precondition(code.utf8CodeUnitCount == 4)
+    return UInt32(bigEndian: UnsafeRawPointer(code.utf8Start).loadUnaligned(as: UInt32.self))
 }
