@@ -138,8 +138,9 @@ public final class DiskCache: Sendable {
         if let held, let change, change == checked { return held }
         let now = nowNanoseconds()
         guard let directory = usableDirectory() else { return nil }
-        // A change within the same tick of the file system's clock would not be noticed.
-        if directory === held, let change, now - change >= 2_000_000_000 {
+        // A further change within the same tick of the file system's clock would not be noticed. Ticks are at most 10 ms, or 2 s where times
+        // are whole seconds.
+        if directory === held, let change, now - change >= (change % 1_000_000_000 == 0 ? 2_000_000_000 : 20_000_000) {
             state.withLock { if $0.directory === directory { $0.checkedChange = change } }
         }
         return directory
