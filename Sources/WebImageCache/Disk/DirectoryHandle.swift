@@ -26,12 +26,6 @@ package final class DirectoryHandle: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The time at which names in it, its own name, its mode or its owner changed last, in nanoseconds since 1970; nil if it is not known.
-    var changeTime: Int64? {
-        var status = stat()
-        return fstat(descriptor, &status) == 0 ? status.st_ctim.nanoseconds : nil
-    }
-
     /// Returns the path of a file in the directory, for messages.
     func path(of name: String) -> String { path + "/" + name }
 

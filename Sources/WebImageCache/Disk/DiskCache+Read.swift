@@ -66,15 +66,14 @@ extension DiskCache {
     /// Reads and verifies an entry; removes it if it is damaged.
     package func read(_ key: String) -> LoadedEntry? {
         guard !key.isEmpty else { return nil }
-        guard let directory = readableDirectory() else {
+        guard let (directory, isMapped) = readableDirectory() else {
             state.withLock { $0.statistics.missCount += 1 }
             return nil
         }
-        let isMapped = state.withLock { $0.config.mapsDiskData }
         let name = CacheFileName(key: key).string
         let reader = EntryReader(calls: calls, directory: directory, owner: directory.status.st_uid)
         let outcome = reader.read(name, key: key, mapped: isMapped) { file, status in touch(file, status) }
-        switch outcome {
+        switch consume outcome {
         case .entry(let entry):
             state.withLock { $0.statistics.hitCount += 1 }
             return entry

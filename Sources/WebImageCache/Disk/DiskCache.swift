@@ -18,9 +18,9 @@ public final class DiskCache: Sendable {
     struct State {
         var config: ImageCacheConfig
         /// The directory handle of the last opening.
-        var directory: DirectoryHandle? { didSet { checkedChange = nil } }
-        /// The directory's time of change, in nanoseconds since 1970, when its path was found to lead to it, if it was no recent change.
-        var checkedChange: Int64?
+        var directory: DirectoryHandle? { didSet { checkedTick = nil } }
+        /// The tick of the system's clock in which a read found that the path leads to the directory.
+        var checkedTick: timespec?
         var lastError: SystemCallError?
         var statistics = DiskCacheStatistics()
         var eviction = RollingEviction()
@@ -127,23 +127,20 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// Returns the directory for a read, if it is usable; otherwise records the error. Cost: an `fstat`, if the directory has not changed since
-    /// the last read.
+    /// Returns the directory for a read, and whether its files are mapped; nil if it is not usable, after recording the error.
     ///
-    /// Adding and removing entries changes a directory, as does moving it or changing its mode or owner. So the path is looked up only after
-    /// a change. Moving a directory above it is noticed by the next store.
-    func readableDirectory() -> DirectoryHandle? {
-        let (held, checked) = state.withLock { ($0.directory, $0.checkedChange) }
-        let change = held?.changeTime
-        if let held, let change, change == checked { return held }
-        let now = nowNanoseconds()
-        guard let directory = usableDirectory() else { return nil }
-        // A further change within the same tick of the file system's clock would not be noticed. Ticks are at most 10 ms, or 2 s where times
-        // are whole seconds.
-        if directory === held, let change, now - change >= (change % 1_000_000_000 == 0 ? 2_000_000_000 : 20_000_000) {
-            state.withLock { if $0.directory === directory { $0.checkedChange = change } }
+    /// The path is looked up once in each tick of the system's clock, which is at most 10 ms, because that takes as long as all else that a
+    /// read does beside reading and verifying. So for that time entries can come from a directory that was moved away.
+    func readableDirectory() -> (directory: DirectoryHandle, isMapped: Bool)? {
+        var tick = timespec()
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &tick)
+        let (held, checked, isMapped) = state.withLock { ($0.directory, $0.checkedTick, $0.config.mapsDiskData) }
+        if let held, let checked, checked.tv_nsec == tick.tv_nsec, checked.tv_sec == tick.tv_sec {
+            return (held, isMapped)
         }
-        return directory
+        guard let directory = usableDirectory() else { return nil }
+        state.withLock { if $0.directory === directory { $0.checkedTick = tick } }
+        return (directory, isMapped)
     }
 
     /// Returns the directory. Opens it again if it was replaced, and creates it if it does not exist and `making` is true. Cost: an
