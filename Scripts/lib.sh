@@ -24,6 +24,20 @@ unit_tests() {
     done
 }
 
+# beside NAME COMMAND…: runs it beside what follows. `join NAME` waits for it, and shows the end of its output if it failed. `logs` is a folder.
+declare -A besides
+beside() {
+    trap 'for group in "${besides[@]}"; do kill -- "-$group" 2>/dev/null || true; done' EXIT
+    set -m
+    ("${@:2}") >"$logs/$1-output.txt" 2>&1 </dev/null &
+    besides[$1]=$!
+    set +m
+}
+join() {
+    wait "${besides[$1]}" || { tail -n 300 "$logs/$1-output.txt" && die "$1: failed; the output is in $logs/$1-output.txt"; }
+    unset "besides[$1]"
+}
+
 # tagged SANITIZER FOLDER…: prints a pattern of the tests in files with its tag, which is empty if there are none.
 tagged() {
     local files

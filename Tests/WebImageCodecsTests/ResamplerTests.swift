@@ -259,7 +259,7 @@ import Testing
             let grain = noise[y * 1024 + x]
             return [grain, grain &* 3, grain &* 5, UInt8(x % 256)]
         }.converted(to: format)
-        for (width, height) in [(300, 200), (900, 580), (1200, 700), (300, 1), (90, 3)] {
+        for (width, height) in TestEffort.some(of: [(300, 200), (900, 580), (1200, 700), (300, 1), (90, 3)]) {
             let banded = try Resampler.resize(large, width: width, height: height)
             let whole = try CodingQueue.shared.withReservedPlaces(upTo: .max) { (_) throws(WebImageError) in
                 try Resampler.resize(large, width: width, height: height)

@@ -76,14 +76,15 @@ import WebImage
         let downloader = WebImageDownloader(transport: transport)
         downloader.isSuspended = true
         let ends = Monitor(0)
-        for number in 0..<20_000 {
+        let count = TestEffort.rounds(20_000)
+        for number in 0..<count {
             downloader.downloadData(with: url("/a?\(number)"), callbackQueue: .inline) { result in
                 if (try? result.get().data) == Data([1]) { ends.withLock { $0 += 1 } }
             }
         }
         downloader.isSuspended = false
         let all = await withCheckedContinuation { continuation in
-            startThread { continuation.resume(returning: ends.wait(seconds: 300) { $0 == 20_000 ? true : nil }) }
+            startThread { continuation.resume(returning: ends.wait(seconds: 300) { $0 == count ? true : nil }) }
         }
         #expect(all == true)
     }

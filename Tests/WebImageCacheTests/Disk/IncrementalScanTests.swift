@@ -108,7 +108,7 @@ import Testing
         #expect(allocated(cache.path) == block * 190)
     }
 
-    @Test(arguments: 0..<6)
+    @Test(arguments: TestEffort.some(of: 0..<6))
     func `Entries added and removed during a walk are neither lost nor removed twice`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let block = fill(1500)

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test(arguments: files)
+    @Test(arguments: TestEffort.some(of: files))
     func `Smaller levels look like the image`(name: String) async throws {
         let data = try Fixtures.data(name)
         var options = RegionOptions()
