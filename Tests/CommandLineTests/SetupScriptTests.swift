@@ -165,7 +165,7 @@ import Testing
         let run = try await setup("--bogus")
         #expect(run.status == 1 && run.errors.contains("unknown argument '--bogus'"))
         let help = try await setup("--help")
-        #expect(help.status == 0 && help.output.contains("Scripts/setup [--list] [build]") && help.errors.isEmpty)
+        #expect(help.status == 0 && help.output.contains("setup [--list | --packages] [build]") && help.errors.isEmpty)
     }
 }
 
