@@ -5,7 +5,7 @@ import WebImage
 
 @testable import WebImageServer
 
-/// Originals that are not sent unprocessed. Drawings are recognized by the program that draws, which is not built for sanitizers.
+/// Originals that are not sent unprocessed. Without the program that draws, which is not built for sanitizers, drawings fail otherwise.
 @Suite(.enabled(if: access(ProgramRun.product("webimage-decoder"), X_OK) == 0, "webimage-decoder has not been built"))
 struct RefusedOriginalTests {
     @Test(arguments: [
