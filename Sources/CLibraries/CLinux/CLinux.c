@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/tcp.h>
@@ -146,6 +147,15 @@ static void watch_forks(void) { pthread_atfork(NULL, NULL, lose_threads); }
 void webimage_note_thread(void) { pthread_once(&noted_threads, watch_forks); }
 
 bool webimage_has_lost_threads(void) { return __atomic_load_n(&has_lost_threads, __ATOMIC_RELAXED) != 0; }
+
+void webimage_keep_openssl_at_exit(void) {
+    static const uint64_t no_cleanup = 0x00080000;  // OPENSSL_INIT_NO_ATEXIT
+    void *library = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) return;
+    int (*start)(uint64_t, const void *) = (int (*)(uint64_t, const void *))dlsym(library, "OPENSSL_init_crypto");
+    if (start) start(no_cleanup, NULL);
+    dlclose(library);
+}
 
 bool webimage_socket_read_count(int socket, uint64_t *count) {
     struct tcp_info info = {0};

@@ -61,8 +61,11 @@ final class CurlHandle {
     }
 
     /// Initializes libcurl. If the program has done so before, this has no effect and the program's allocator stays.
-    static let isLibraryReady =
-        curl_global_init_mem(
+    static let isLibraryReady = {
+        // Programs that load libcurl with its first function have OpenSSL from here on.
+        _ = curl_easy_strerror(CURLE_OK)
+        webimage_keep_openssl_at_exit()
+        return curl_global_init_mem(
             Int(CURL_GLOBAL_DEFAULT),
             webimage_transfer_malloc,
             webimage_transfer_free,
@@ -70,6 +73,7 @@ final class CurlHandle {
             webimage_transfer_strdup,
             webimage_transfer_calloc
         ) == CURLE_OK
+    }()
 
     /// libcurl's message for the last failure.
     var errorMessage: String { String(cString: errorText) }
