@@ -29,8 +29,8 @@ import WebImage
 
 /// One run over a list.
 struct PipelineRun: Sendable {
-    /// Loads under way at once, as many as in the run of the command: six that are downloaded, two at work, and two that wait.
-    static let width = 10
+    /// The most loads under way at once: six that are downloaded, two at work, and four that wait; up to eight wait in the C program.
+    static let width = 12
 
     let manager = WebImageManager(cache: NullCache(), loader: WebImageDownloader())
     let context: WebImageContext
@@ -55,42 +55,56 @@ struct PipelineRun: Sendable {
         self.directory = directory
     }
 
-    /// Keeps a fixed number of loads under way. The end of one starts the next.
+    /// Keeps loads under way until the list ends. They start in groups, because a start wakes the thread that downloads.
     func load(_ urls: [URL]) async throws {
-        let next = Counter()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<Self.width {
-                group.addTask {
-                    try await withCheckedThrowingContinuation { loadNext(of: urls, next, $0) }
-                }
-            }
-            try await group.waitForAll()
+        guard !urls.isEmpty else { return }
+        let queue = GroupQueue(urls, width: Self.width)
+        try await withCheckedThrowingContinuation { end in
+            for url in queue.first() { load(url, queue, end) }
         }
     }
 
-    /// Loads, encodes and writes what is next, and goes on, until nothing is left. Encodes and writes where the picture was made.
-    private func loadNext(of urls: [URL], _ next: Counter, _ end: CheckedContinuation<Void, any Error>) {
-        guard let url = next.take(from: urls) else { return end.resume() }
+    /// Loads, encodes and writes one, and starts the next group if it is time. Encodes and writes where the picture was made.
+    private func load(_ url: URL, _ queue: GroupQueue, _ end: CheckedContinuation<Void, any Error>) {
         manager.loadImage(with: url, context: context) { result in
             do {
                 let image = try result.get().image
                 let data = try ImageCodersManager.shared.encode(image, to: .jpeg, options: encodeOptions)
                 OutputFile.write(data, to: directory + "/" + url.lastPathComponent)
-                loadNext(of: urls, next, end)
+                let (next, isLast) = queue.afterEnd()
+                for url in next { load(url, queue, end) }
+                if isLast { end.resume() }
             } catch {
-                end.resume(throwing: error)
+                Measurement.stop("\(error)")
             }
         }
     }
 }
 
-/// Hands out the elements of a list, each once.
-private final class Counter: Sendable {
-    private let count = Atomic(0)
+/// Hands out the elements of a list: first as many as may be under way, then half as many whenever so many have ended.
+private final class GroupQueue: Sendable {
+    private let urls: [URL]
+    private let width: Int
+    private let state = Mutex((next: 0, ended: 0))
 
-    func take(from urls: [URL]) -> URL? {
-        let index = count.wrappingAdd(1, ordering: .relaxed).oldValue
-        return index < urls.count ? urls[index] : nil
+    init(_ urls: [URL], width: Int) {
+        (self.urls, self.width) = (urls, width)
+    }
+
+    func first() -> ArraySlice<URL> {
+        state.withLock { $0.next = min(width, urls.count) }
+        return urls.prefix(width)
+    }
+
+    /// Returns what starts after another load has ended, and whether it was the last.
+    func afterEnd() -> (next: ArraySlice<URL>, isLast: Bool) {
+        state.withLock { state in
+            state.ended += 1
+            guard state.ended % (width / 2) == 0 else { return ([], state.ended == urls.count) }
+            let end = min(state.next + width / 2, urls.count)
+            defer { state.next = end }
+            return (urls[state.next..<end], state.ended == urls.count)
+        }
     }
 }
 
