@@ -539,3 +539,11 @@ if let names = Context.environment["WEBIMAGE_TARGETS"] {
     package.targets.removeAll { !needed.contains($0.name) }
     package.products = []
 }
+
+// With a sanitizer, only these modules of a release build are optimized.
+if let names = Context.environment["WEBIMAGE_OPTIMIZED"] {
+    let optimized = names.split(separator: " ").map(String.init)
+    for target in package.targets where target.type != .system && !optimized.contains(target.name) {
+        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]
+    }
+}

@@ -38,11 +38,19 @@ join() {
     unset "besides[$1]"
 }
 
-# tagged SANITIZER FOLDER…: prints a pattern of the tests in files with its tag, which is empty if there are none.
-tagged() {
+# Reads paths, and prints a pattern of the tests in these files, which is empty if there are none.
+tests_in() {
     local files
-    files="$(grep -rl "\.tags(.*\.$1Sanitizer" --include='*.swift' "${@:2}" | sed -E 's,.*/(.*)\.swift$,\1,;s,\+,\\+,' | paste -sd '|' || true)"
+    files="$(sed -E 's,.*/(.*)\.swift$,\1,;s,\+,\\+,' | paste -sd '|')"
     [ -z "$files" ] || echo "/($files)\.swift:"
+}
+
+# tagged SANITIZER FOLDER…: prints a pattern of the tests in files with its tag.
+tagged() { { grep -rl "\.tags(.*\.$1Sanitizer" --include='*.swift' "${@:2}" || true; } | tests_in; }
+
+# only_sanitized FOLDER…: prints a pattern of the tests in files with a sanitizer's tag that repeat no work less often under it.
+only_sanitized() {
+    { grep -rl '\.tags(.*Sanitizer' --include='*.swift' "$@" || true; } | xargs -r grep -LE 'TestEffort|WEBIMAGE_MODEL_SEEDS' | tests_in
 }
 
 # Prints the comment at the top of the script.

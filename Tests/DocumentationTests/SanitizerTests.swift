@@ -34,6 +34,16 @@ import Testing
         text.split(separator: "\n").contains { $0.contains(".tags(") && $0.contains(".\(tag)") }
     }
 
+    @Test func `No two files of tests have the same name, by which scripts choose tests`() throws {
+        var paths: [Substring: String] = [:]
+        for path in try Self.suites().keys {
+            let name = path.split(separator: "/").last ?? ""
+            #expect(paths[name] == nil, "\(path)")
+            paths[name] = path
+        }
+        #expect(paths.count > 300)
+    }
+
     @Test func `A suite that starts threads or tasks runs under the thread sanitizer`() throws {
         let starts =
             #/startThread|\bTask \{|\bTask\.detached|TaskGroup|\basync let\b|concurrentPerform|DispatchQueue|pthread_create/#

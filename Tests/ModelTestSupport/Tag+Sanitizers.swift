@@ -1,7 +1,7 @@
 package import Testing
 
-/// Tags of suites that `Scripts/test` runs again in a sanitized build. It leaves files without them out of that build,
-/// because building takes most of the time.
+/// Tags of suites that `Scripts/test` runs in a sanitized build. It runs them without a sanitizer, too, if they do less work in a
+/// sanitized build, as ``TestEffort`` says.
 extension Tag {
     /// It uses several threads.
     @Tag package static var threadSanitizer: Self

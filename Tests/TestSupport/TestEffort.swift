@@ -3,7 +3,7 @@ import Glibc
 /// The number of times that a test repeats its work.
 ///
 /// Fully, unless `WEBIMAGE_TEST_PART` gives a fraction: `Scripts/test` sets it under sanitizers, where everything takes several
-/// times as long, for tests that it also runs fully, and `Scripts/check` sets it, to be quick.
+/// times as long, and runs files with this word also without one, fully. `Scripts/check` sets it, to be quick.
 public enum TestEffort {
     private static let part = max(getenv("WEBIMAGE_TEST_PART").flatMap { Int(String(cString: $0)) } ?? 1, 1)
 

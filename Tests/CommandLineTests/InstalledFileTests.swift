@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Manual pages and completions, which `Scripts/install` installs, match `--help`.
-@Suite struct GenerationTests {
+@Suite struct InstalledFileTests {
     private let harness = CommandLineHarness()
     static let commands = ["get", "identify", "show", "tiles", "prefetch", "cache"]
 

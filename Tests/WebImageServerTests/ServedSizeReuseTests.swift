@@ -7,7 +7,7 @@ import WebImage
 @testable import WebImageServer
 
 /// Smaller sizes that are made of larger ones.
-@Suite struct SizeReuseTests {
+@Suite struct ServedSizeReuseTests {
     private func server() throws -> ServerUnderTest {
         let jpeg = try Array(Fixtures.data("Options/photo.jpg"))
         return try ServerUnderTest { _ in .response(headers: [("Cache-Control", "max-age=600")], body: jpeg) }

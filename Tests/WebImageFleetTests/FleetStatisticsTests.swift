@@ -11,7 +11,7 @@ import WebImage
     .timeLimit(.minutes(2)),
     .enabled(if: RedisServer.isInstalled, "redis-server is not installed")
 )
-struct StatisticsTests {
+struct FleetStatisticsTests {
     @Test func `Hits, misses and bytes are counted on each machine, and for all in the store`() async throws {
         let (server, fleet) = (try await RedisServer("--maxmemory", "100mb"), try Fleet())
         let store = try server.store()

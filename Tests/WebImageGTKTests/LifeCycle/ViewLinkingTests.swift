@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite struct LinkingTests {
+@Suite struct ViewLinkingTests {
     @Test(arguments: ["webimage-gallery", "gtk-program"])
     func `Programs with views link GTK, and not libadwaita`(name: String) throws {
         let run = try ProgramRun("/usr/bin/ldd", [ProgramRun.product(name)])
