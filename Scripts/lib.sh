@@ -3,10 +3,6 @@
 readonly project="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 readonly system_python=/usr/bin/python3
 
-# A compiler that is handed more files at a time reads the modules they need less often, and one that need not describe variables to a
-# debugger writes less: a tenth of the time of a build each. Lines are still named where something ends badly.
-readonly batches=(-Xswiftc -driver-batch-size-limit -Xswiftc 100 -Xswiftc -gline-tables-only)
-
 # Sets `parallel`: how `swift test` runs several tests at a time, twice as many as there are processors, because they wait for servers and programs.
 # Swift before 6.3 takes no number and would begin them all at once, so there one runs at a time.
 find_parallel() {

@@ -97,7 +97,7 @@ void webimage_note_thread(void);
 /// Returns whether the process was forked from one that had such threads.
 bool webimage_has_lost_threads(void);
 
-/// Lets OpenSSL, if it is loaded and not yet used, free nothing at exit: it would free the state of a thread that ends at the same time twice.
+/// Lets OpenSSL, if it is loaded and not yet used, free nothing at exit. A thread that ends meanwhile frees its own state, too.
 void webimage_keep_openssl_at_exit(void);
 
 /// Gets the number of bytes read from a TCP socket since it was connected. Returns false if not known.
