@@ -26,12 +26,13 @@ package final class FakeDisk: DiskCaching {
     package func cache(
         coder: (any ImageCoder)?,
         clock: ClockSource = .system,
+        delays: DelaySource = .system,
         _ change: (inout ImageCacheConfig) -> Void = { _ in }
     ) -> ImageCache {
         var config = ImageCacheConfig()
         change(&config)
         config.makeDiskCache = { _, _ in self }
-        return ImageCache(path: path, config: config, coder: coder, clock: clock)
+        return ImageCache(path: path, config: config, coder: coder, clock: clock, delays: delays)
     }
 
     package var readCount: Int { content.withLock { $0.reads.count } }

@@ -3,6 +3,7 @@ import LoadingTestSupport
 import TestSupport
 import WebImage
 
+@testable import WebImageCache
 @testable import WebImageLoading
 
 extension ModelOperation {
@@ -164,6 +165,7 @@ extension SteppedWorld {
 
     private func passTime(_ seconds: Double) {
         clock.advance(seconds)
+        cache.upkeep.timerFired()
         guard setup.failedLifetime != nil else { return }
         for url in model.held.indices where model.held[url].failed == .yes { model.held[url].failed = .perhaps }
     }

@@ -91,6 +91,8 @@ final class SteppedWorld: @unchecked Sendable {
             path: disk.path,
             config: config,
             clock: clock,
+            // The history fires the timer.
+            delays: DelaySource { _, _ in {} },
             diskQueue: stepper.disk,
             codingQueue: stepper.coding
         )

@@ -7,6 +7,7 @@ extension ImageCache {
         path: String,
         config: ImageCacheConfig,
         clock: ClockSource,
+        delays: DelaySource = .system,
         calls: FileCalls = .system,
         diskQueue: WorkQueue? = nil,
         codingQueue: WorkQueue = CodingQueue.shared
@@ -16,6 +17,7 @@ extension ImageCache {
             config: config,
             coder: ImageCodersManager.shared,
             clock: clock,
+            delays: delays,
             calls: calls,
             diskQueue: diskQueue,
             codingQueue: codingQueue

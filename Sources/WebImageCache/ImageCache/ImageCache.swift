@@ -72,6 +72,7 @@ public final class ImageCache: ImageCaching {
         config: ImageCacheConfig,
         coder: (any ImageCoder)?,
         clock: ClockSource,
+        delays: DelaySource = .system,
         calls: FileCalls = .system,
         diskQueue: WorkQueue? = nil,
         codingQueue: WorkQueue = CodingQueue.shared
@@ -93,7 +94,8 @@ public final class ImageCache: ImageCaching {
             diskCache: diskCache,
             config: config,
             diskQueue: diskQueue,
-            clock: clock
+            clock: clock,
+            delays: delays
         )
         memoryCache.apply(config)
         writes.withLock { $0.apply(config) }

@@ -15,6 +15,7 @@ package final class CacheMaintenance: Sendable {
     let known = Lock(CachedValidatorsTable())
     let diskQueue: WorkQueue
     let clock: ClockSource
+    private let delays: DelaySource
     /// Cancels the timer.
     private let timer = Lock<(@Sendable () -> Void)?>(nil)
     private let isScanning = Lock(false)
@@ -24,13 +25,15 @@ package final class CacheMaintenance: Sendable {
         diskCache: any DiskCaching,
         config: ImageCacheConfig,
         diskQueue: WorkQueue,
-        clock: ClockSource
+        clock: ClockSource,
+        delays: DelaySource
     ) {
         self.memoryCache = memoryCache
         self.diskCache = diskCache
         state = Lock(ImageCache.State(config: config, nextExpiry: Self.nextExpiry(after: clock, config)))
         self.diskQueue = diskQueue
         self.clock = clock
+        self.delays = delays
     }
 
     // MARK: Expiry passes
@@ -89,7 +92,7 @@ package final class CacheMaintenance: Sendable {
         let delay = max(next &- min(now, next), 10_000_000)
         timer.withLock { cancel in
             cancel?()
-            cancel = next == .max ? nil : DelaySource.system.after(delay) { [weak self] in self?.timerFired() }
+            cancel = next == .max ? nil : delays.after(delay) { [weak self] in self?.timerFired() }
         }
     }
 

@@ -52,6 +52,22 @@ import Testing
         #expect(await passes(2)?.count == 2, "that pass ended: the next one follows after a whole interval")
     }
 
+    @Test func `Only the given source of delays fires the timer`() async {
+        let timers = Lock<[(nanoseconds: UInt64, body: @Sendable () -> Void)]>([])
+        let delays = DelaySource { nanoseconds, body in
+            timers.withLock { $0.append((nanoseconds, body)) }
+            return {}
+        }
+        let cache = disk.cache(coder: nil, clock: clock.source, delays: delays) { $0.expiryInterval = 100 }
+        clock.advance(100)
+        cache.config.expiryInterval = 50
+        #expect(timers.withLock { $0.map(\.nanoseconds) } == [100_000_000_000, 50_000_000_000])
+        clock.advance(50)
+        timers.withLock { $0.last }?.body()
+        #expect(await passes(1) == [0.5])
+        #expect(timers.withLock { $0.count } == 3)
+    }
+
     @Test func `The timer repeats by itself`() async {
         let cache = disk.cache(coder: nil) { $0.expiryInterval = 0.02 }
         #expect(await passes(3) != nil)
