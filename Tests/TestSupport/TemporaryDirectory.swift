@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import WebImageSupport
 
 /// A directory that is removed with everything in it when the object is released.
 ///
@@ -19,6 +20,12 @@ public final class TemporaryDirectory: Sendable {
         }
     }
 
+    /// Creates a directory in memory, if there is room for a gigabyte: for tests that create and remove thousands of files, which takes a
+    /// disk ten times as long.
+    public static func inMemory() -> TemporaryDirectory {
+        TemporaryDirectory(in: hasRoomInMemory ? directory(in: "/dev/shm") : nil)
+    }
+
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     /// The path of something in the directory.
@@ -27,22 +34,33 @@ public final class TemporaryDirectory: Sendable {
     /// Not a forked child.
     private static let owner = getpid()
 
-    /// The directory of this process, within that of the process that started it if that has one. It is in `/tmp`, or where
-    /// `WEBIMAGE_TEST_DIRECTORY` says.
-    private static let ofProcess: String = {
-        let parentOfAll = getenv("WEBIMAGE_TEST_DIRECTORY").map { String(cString: $0) } ?? "/tmp"
+    /// The directory of this process in `/tmp`, or where `WEBIMAGE_TEST_DIRECTORY` says.
+    private static let ofProcess = directory(
+        in: getenv("WEBIMAGE_TEST_DIRECTORY").map { String(cString: $0) } ?? "/tmp"
+    )
+
+    private static let hasRoomInMemory: Bool = {
+        var system = statvfs()
+        return statvfs("/dev/shm", &system) == 0 && system.f_bavail >= 1 << 30 / max(system.f_frsize, 1)
+    }()
+
+    /// Those of this process that exist.
+    private static let known = Lock<Set<String>>([])
+
+    /// Returns the directory of this process in another, within that of the process that started it if that has one.
+    private static func directory(in parentOfAll: String) -> String {
         func path(of process: pid_t) -> String { "\(parentOfAll)/webimage-tests-\(process)" }
         let parent = path(of: getppid())
         var status = stat()
         let isStarted = lstat(parent, &status) == 0 && status.st_uid == geteuid() && status.st_mode & S_IFMT == S_IFDIR
         let own = isStarted ? "\(parent)/\(owner)" : path(of: owner)
+        guard known.withLock({ $0.insert(own).inserted }) else { return own }
         // Others may search it for their own files.
         mkdir(own, 0o711)
         atexit {
-            if getpid() == TemporaryDirectory.owner {
-                try? FileManager.default.removeItem(atPath: TemporaryDirectory.ofProcess)
-            }
+            guard getpid() == TemporaryDirectory.owner else { return }
+            for path in TemporaryDirectory.known.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
         }
         return own
-    }()
+    }
 }

@@ -8,7 +8,7 @@ import Testing
 
 /// Cleaning passes that run out of time.
 @Suite struct BoundedPassTests {
-    let directory = TemporaryDirectory()
+    let directory = TemporaryDirectory.inMemory()
     let clock = ManualClock()
     let day: Double = 86_400
 

@@ -8,7 +8,7 @@ import Testing
 @testable import WebImageCache
 
 @Suite(.tags(.addressSanitizer)) struct DiskCacheDamageTests {
-    let directory = TemporaryDirectory()
+    let directory = TemporaryDirectory.inMemory()
     let key = "http://h/a.jpg"
     let bytes = Data("the picture's bytes".utf8)
 

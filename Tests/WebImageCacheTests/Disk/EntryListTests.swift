@@ -7,7 +7,7 @@ import WebImageCache
 
 /// Enumerating the entries of a directory.
 @Suite struct EntryListTests {
-    private let directory = TemporaryDirectory()
+    private let directory = TemporaryDirectory.inMemory()
 
     private func key(_ number: Int) -> String { "http://h/\(number)?" + String(repeating: "x", count: 1000) }
 

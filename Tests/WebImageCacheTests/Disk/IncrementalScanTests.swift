@@ -8,7 +8,7 @@ import Testing
 @testable import WebImageCache
 
 @Suite(.tags(.threadSanitizer)) struct IncrementalScanTests {
-    let directory = TemporaryDirectory()
+    let directory = TemporaryDirectory.inMemory()
     let clock = ManualClock()
 
     private func allocated(_ path: String) -> Int {

@@ -7,7 +7,7 @@ import Testing
 @testable import WebImageCache
 
 @Suite struct SizeLimitTests {
-    let directory = TemporaryDirectory()
+    let directory = TemporaryDirectory.inMemory()
     let clock = ManualClock()
 
     @Test func `The limit holds with every store, and the oldest are removed`() {

@@ -8,7 +8,7 @@ import WebImageCache
 
 /// Amendments concurrent with reads and other amendments.
 @Suite(.tags(.threadSanitizer), .timeLimit(.minutes(10))) struct SlotConcurrencyTests {
-    let directory = TemporaryDirectory()
+    let directory = TemporaryDirectory.inMemory()
     let key = "http://h/a.jpg"
     let bytes = (0..<5_000).map { UInt8(truncatingIfNeeded: $0 &* 13) }
 

@@ -10,7 +10,7 @@ import Testing
 
 /// Entries with torn, cut or corrupt slots.
 @Suite(.tags(.addressSanitizer)) struct SlotDamageTests {
-    let directory = TemporaryDirectory()
+    let directory = TemporaryDirectory.inMemory()
     let key = "http://h/a.jpg"
     let bytes = Array("the picture's bytes".utf8)
 
