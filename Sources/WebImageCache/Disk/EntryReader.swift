@@ -72,7 +72,7 @@ struct EntryReader: Sendable {
     private static let checkFirstSize = 64 << 20
     /// The number of bytes at the end that are read first if only the trailer is needed.
     private static let usualTrailerSize = 4096
-    /// The number of attempts to read the slots again if neither is valid.
+    /// The number of attempts to read the slots again if the one written last is not valid.
     private static let slotReadings = 4
     /// The reason for a file that this library did not write, or did not write completely.
     static let noFooter = "there is no footer"
@@ -241,18 +241,24 @@ struct EntryReader: Sendable {
         _ file: Int32?
     ) -> ResponseSlots.Content? {
         guard let slots = footer.slots else { return nil }
-        if let content = slots.content(of: bytes) { return content }
-        guard let file else { return nil }
-        // Two writers may have changed both slots during the read; otherwise the file is damaged.
+        var (newest, isLatest) = slots.content(of: bytes)
+        guard !isLatest, let file else { return newest }
+        // Writers changed the slots during the read, unless the bytes stay as they are: then the latest write has failed.
+        var former = [UInt8](bytes)
         for _ in 0..<Self.slotReadings {
-            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * slots.size, alignment: 16)
-            defer { buffer.deallocate() }
-            let offset = footer.slotsRange.lowerBound
-            guard let base = buffer.baseAddress,
-                read(file, into: base, count: buffer.count, at: offset)
-            else { return nil }
-            if let content = slots.content(of: UnsafeRawBufferPointer(buffer)) { return content }
+            var next = [UInt8](repeating: 0, count: 2 * slots.size)
+            let content = next.withUnsafeMutableBytes { buffer -> (valid: ResponseSlots.Content?, isLatest: Bool)? in
+                let offset = footer.slotsRange.lowerBound
+                guard let base = buffer.baseAddress, read(file, into: base, count: buffer.count, at: offset) else {
+                    return nil
+                }
+                return slots.content(of: UnsafeRawBufferPointer(buffer))
+            }
+            guard let content else { return newest }
+            if content.isLatest || next == former { return content.valid }
+            if let valid = content.valid, valid.sequence > newest?.sequence ?? 0 { newest = valid }
+            former = next
         }
-        return nil
+        return newest
     }
 }

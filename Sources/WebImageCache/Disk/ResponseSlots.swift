@@ -54,10 +54,14 @@ struct ResponseSlots: Sendable, Hashable {
     }
 
     /// Returns the valid slot's content; nil if neither is valid. The bytes may change during the call.
-    func content(of bytes: UnsafeRawBufferPointer) -> Content? {
-        guard bytes.count == 2 * size, size >= Self.headerSize else { return nil }
+    ///
+    /// `isLatest` is false if the slot with the higher sequence is not valid: it was being written when it was read, and the other one may have
+    /// been read before it was overwritten, too.
+    func content(of bytes: UnsafeRawBufferPointer) -> (valid: Content?, isLatest: Bool) {
+        guard bytes.count == 2 * size, size >= Self.headerSize else { return (nil, false) }
         let likely = bytes.littleEndian(at: size + 8, as: UInt64.self) > bytes.littleEndian(at: 8) ? 1 : 0
-        return content(ofSlot: likely, in: bytes) ?? content(ofSlot: 1 - likely, in: bytes)
+        if let latest = content(ofSlot: likely, in: bytes) { return (latest, true) }
+        return (content(ofSlot: 1 - likely, in: bytes), false)
     }
 
     private func content(ofSlot index: Int, in bytes: UnsafeRawBufferPointer) -> Content? {

@@ -27,6 +27,6 @@ struct EntryFile {
 
     /// The valid slot.
     var content: ResponseSlots.Content? {
-        bytes[footer.slotsRange].withUnsafeBytes { footer.slots?.content(of: $0) }
+        bytes[footer.slotsRange].withUnsafeBytes { footer.slots?.content(of: $0).valid }
     }
 }

@@ -19,7 +19,7 @@ import Testing
     }
 
     private func content(_ region: [UInt8], _ slots: ResponseSlots? = nil) -> ResponseSlots.Content? {
-        region.withUnsafeBytes { (slots ?? self.slots).content(of: $0) }
+        region.withUnsafeBytes { (slots ?? self.slots).content(of: $0).valid }
     }
 
     @Test func `A slot is laid out as documented`() throws {

@@ -23,6 +23,26 @@ import Testing
         return (cache, path, try #require(EntryFile(path: path)))
     }
 
+    /// What a reader finds that is held up between the two slots: the first one as it was, and the second one while it is written again.
+    @Test func `Slots that changed during the read are read again`() throws {
+        let (cache, path, file) = try stored()
+        for number in 3...4 {
+            cache.amend(extendedData: nil, validators: StoredRecords.validators(number), forKey: key)
+        }
+        let reader = EntryReader(calls: .system, directory: nil)
+        let (descriptor, _) = try reader.open(path)
+        defer { close(descriptor) }
+        var torn = file.bytes
+        torn[file.slot(1).lowerBound + 30] ^= 1
+        let found = torn.withUnsafeBytes { reader.trailer(in: $0, file.footer, descriptor) }
+        #expect(StoredRecords.number(of: found?.trailer.validators) == 4)
+        writeBytes(torn, path)
+        let same = try reader.open(path)
+        defer { close(same.file) }
+        let damaged = torn.withUnsafeBytes { reader.trailer(in: $0, file.footer, same.file) }
+        #expect(StoredRecords.number(of: damaged?.trailer.validators) == 1, "a write that failed")
+    }
+
     @Test func `A flipped bit outside the slots is detected, and the entry removed`() throws {
         let (cache, path, file) = try stored()
         for position in file.bytes.indices where !file.footer.slotsRange.contains(position) {
