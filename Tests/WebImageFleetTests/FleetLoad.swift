@@ -16,12 +16,19 @@ final class FleetLoad: Sendable {
         var fromStore = 0
     }
 
+    private struct State {
+        var counts = Counts()
+        /// The loads in the order of their ends.
+        var outcomes: [(begin: ContinuousClock.Instant, isHit: Bool)] = []
+        var isStopped = false
+    }
+
     private static let imageCount = 400
 
     private let fleet: Fleet
     private let machines: [(cache: TieredImageCache, manager: WebImageManager, store: any RemoteStore)]
     private let directory = TemporaryDirectory()
-    private let state = Monitor((counts: Counts(), isStopped: false))
+    private let state = Monitor(State())
 
     private let pause: Double
 
@@ -67,10 +74,12 @@ final class FleetLoad: Sendable {
     private func load(_ number: Int, _ index: Int) async {
         let machine = machines[index]
         let url = fleet.origin.url("/\(number)")
+        let begin = ContinuousClock.now
         let result = try? await machine.manager.result(with: url)
         let size = Self.size(number)
         state.withLock { state in
             state.counts.loads += 1
+            state.outcomes.append((begin, result?.cacheType == .disk))
             guard let result else {
                 state.counts.errors += 1
                 return
@@ -97,6 +106,24 @@ final class FleetLoad: Sendable {
         await reach(before.loads + count, seconds: 30)
         let after = counts
         return Double(after.fromStore - before.fromStore) / Double(max(after.loads - before.loads, 1))
+    }
+
+    /// The seconds from `start` until the first of that many loads in a row begins of which that share are hits; nil if there are none for a
+    /// minute. How long the loads take says how busy the machine is.
+    func secondsToHits(of count: Int, ratio: Double, since start: ContinuousClock.Instant) async -> Double? {
+        repeat {
+            await reach(counts.loads + count / 4, seconds: 30)
+            let outcomes = state.withLock { $0.outcomes.filter { $0.begin >= start } }
+            var hits = 0
+            for (index, outcome) in outcomes.enumerated() {
+                hits += outcome.isHit ? 1 : 0
+                let first = index + 1 - count
+                guard first >= 0 else { continue }
+                if Double(hits) >= ratio * Double(count) { return (outcomes[first].begin - start) / .seconds(1) }
+                hits -= outcomes[first].isHit ? 1 : 0
+            }
+        } while ContinuousClock.now - start < .seconds(60)
+        return nil
     }
 
     /// Asks the store until it answers, each machine.
