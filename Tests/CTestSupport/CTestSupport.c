@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -100,3 +101,10 @@ int ctest_run_main_queue(int milliseconds) {
 }
 
 int ctest_thread_number(void) { return (int)gettid(); }
+
+void ctest_move_thread(int processor) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(processor, &set);
+    sched_setaffinity(0, sizeof set, &set);
+}

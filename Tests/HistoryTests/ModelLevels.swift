@@ -1,6 +1,8 @@
 import FoundationEssentials
 import WebImage
 
+@testable import WebImageCache
+
 /// The library's memory level, with a model that sees what is put into it.
 final class ModelMemory: MemoryCaching {
     private let cache: MemoryCache
@@ -10,7 +12,8 @@ final class ModelMemory: MemoryCaching {
     init(_ model: ReferenceModel, mutant: ModelMutant?) {
         self.model = model
         self.mutant = mutant
-        cache = MemoryCache(respondsToMemoryPressure: false)
+        // A thread may be moved between processors at any time.
+        cache = MemoryCache(EvictionLimits(), usesWeakCache: false, pressureMonitor: nil, stripeCount: 1)
     }
 
     var totalCost: Int { cache.totalCost }

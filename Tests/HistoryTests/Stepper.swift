@@ -36,6 +36,8 @@ final class Stepper: @unchecked Sendable {
     /// Executes the callers' next operation; false when there is none, or it cannot be done now.
     var nextOperation: (() -> Bool)?
     var random: SeededGenerator
+    /// Called before each step, and where a job can be interrupted.
+    var between: () -> Void = {}
     private let pauseRate: Int
     /// Running jobs and operations, nested.
     private(set) var depth = 0
@@ -57,6 +59,7 @@ final class Stepper: @unchecked Sendable {
         let serverCount = count
         for lane in lanes { count += lane.taken.count + (lane.canTake ? 1 : 0) }
         guard count > 0 else { return false }
+        between()
         stepCount += 1
         var choice = random.below(count)
         if choice < serverCount {
@@ -97,6 +100,7 @@ final class Stepper: @unchecked Sendable {
 
     /// Called in the middle of something that could take long: perhaps other things happen meanwhile.
     func pause() {
+        between()
         guard pauseRate > 0, depth < 4, random.below(16) < pauseRate else { return }
         for _ in 0...random.below(3) {
             if random.below(3) == 0 { within { _ = nextOperation?() } } else { _ = step() }

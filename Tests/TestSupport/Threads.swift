@@ -1,3 +1,4 @@
+import CTestSupport
 import Glibc
 import WebImageSupport
 
@@ -164,3 +165,6 @@ public enum ThreadTime {
         return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 }
+
+/// Lets the calling thread run on that processor only, if it may.
+public func moveThread(toProcessor number: Int) { ctest_move_thread(Int32(number)) }

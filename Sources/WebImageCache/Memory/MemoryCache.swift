@@ -41,17 +41,20 @@ public final class MemoryCache: Sendable {
 
     /// Creates an empty cache.
     ///
-    /// - Parameter leastObservedCost: The total cost from which on the cache observes memory pressure. Below it, observing is not worth
-    ///   a waiting thread, nor the 10 ms that the kernel takes to close the monitor's file when the process exits.
+    /// - Parameters:
+    ///   - leastObservedCost: The total cost from which on the cache observes memory pressure. Below it, observing is not worth a waiting
+    ///     thread, nor the 10 ms that the kernel takes to close the monitor's file when the process exits.
+    ///   - stripeCount: The number of lists of hits; one per processor if nil. With one, the policy learns of hits in their order.
     init(
         _ limits: EvictionLimits,
         usesWeakCache: Bool,
         pressureMonitor: MemoryPressureMonitor?,
         leastObservedCost: Int = 16 << 20,
+        stripeCount: Int? = nil,
         name: String = ""
     ) {
         label = Lock(name)
-        core = MemoryCacheCore(limits: limits, usesWeakCache: usesWeakCache)
+        core = MemoryCacheCore(limits: limits, usesWeakCache: usesWeakCache, stripeCount: stripeCount)
         self.pressureMonitor = pressureMonitor
         self.leastObservedCost = leastObservedCost
     }

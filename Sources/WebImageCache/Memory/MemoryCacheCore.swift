@@ -28,10 +28,11 @@ final class MemoryCacheCore: @unchecked Sendable {
     private static let maximumCost = 1 << 40
 
     private let writers: Lock<Writers>
-    private let stripes = StripedReaderLock()
+    private let stripes: StripedReaderLock
     private let table: UnsafeMutablePointer<CacheTable<Image>>
 
-    init(limits: EvictionLimits, usesWeakCache: Bool) {
+    init(limits: EvictionLimits, usesWeakCache: Bool, stripeCount: Int?) {
+        stripes = StripedReaderLock(stripeCount: stripeCount)
         writers = Lock(
             Writers(policy: EvictionPolicy(limits: Self.sane(limits)), handler: nil)
         )

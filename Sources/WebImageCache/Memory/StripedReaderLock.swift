@@ -63,8 +63,9 @@ struct StripedReaderLock: ~Copyable {
     private let base: UnsafeMutableRawPointer
     private let mask: UInt32
 
-    init() {
-        let processors = min(max(sysconf(Int32(_SC_NPROCESSORS_CONF)), 1), 16)
+    /// - Parameter wanted: The number of stripes; one per processor if nil.
+    init(stripeCount wanted: Int? = nil) {
+        let processors = min(max(wanted ?? sysconf(Int32(_SC_NPROCESSORS_CONF)), 1), 16)
         var count = 1
         while count < processors { count *= 2 }
         mask = UInt32(count - 1)

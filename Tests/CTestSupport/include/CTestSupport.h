@@ -18,6 +18,9 @@ int ctest_spawn(
     const char *program, char *const *arguments, char *const *environment, const char *directory, int input, int output,
     int errors);
 
+/// Lets the calling thread run on that processor only, if it may.
+void ctest_move_thread(int processor);
+
 /// Returns a descriptor that becomes readable when a file in a directory was written to, or closed after that; -1 on failure.
 int ctest_watch_directory(const char *path);
 
