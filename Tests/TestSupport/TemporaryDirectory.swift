@@ -22,9 +22,7 @@ public final class TemporaryDirectory: Sendable {
 
     /// Creates a directory in memory, if there is room for a gigabyte: for tests that create and remove thousands of files, which takes a
     /// disk ten times as long.
-    public static func inMemory() -> TemporaryDirectory {
-        TemporaryDirectory(in: hasRoomInMemory ? directory(in: "/dev/shm") : nil)
-    }
+    public static func inMemory() -> TemporaryDirectory { TemporaryDirectory(in: directory(in: memory)) }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
@@ -34,14 +32,13 @@ public final class TemporaryDirectory: Sendable {
     /// Not a forked child.
     private static let owner = getpid()
 
-    /// The directory of this process in `/tmp`, or where `WEBIMAGE_TEST_DIRECTORY` says.
-    private static let ofProcess = directory(
-        in: getenv("WEBIMAGE_TEST_DIRECTORY").map { String(cString: $0) } ?? "/tmp"
-    )
+    /// The directory of this process: in `/tmp`, or in memory if `WEBIMAGE_TEST_IN_MEMORY` is set and there is room.
+    private static let ofProcess = directory(in: getenv("WEBIMAGE_TEST_IN_MEMORY") == nil ? "/tmp" : memory)
 
-    private static let hasRoomInMemory: Bool = {
+    private static let memory: String = {
         var system = statvfs()
-        return statvfs("/dev/shm", &system) == 0 && system.f_bavail >= 1 << 30 / max(system.f_frsize, 1)
+        let hasRoom = statvfs("/dev/shm", &system) == 0 && system.f_bavail >= 1 << 30 / max(system.f_frsize, 1)
+        return hasRoom ? "/dev/shm" : "/tmp"
     }()
 
     /// Those of this process that exist.

@@ -19,7 +19,7 @@ final class FleetLoad: Sendable {
     private struct State {
         var counts = Counts()
         /// The loads in the order of their ends.
-        var outcomes: [(begin: ContinuousClock.Instant, isHit: Bool)] = []
+        var outcomes: [(end: ContinuousClock.Instant, isHit: Bool)] = []
         var isStopped = false
     }
 
@@ -74,12 +74,11 @@ final class FleetLoad: Sendable {
     private func load(_ number: Int, _ index: Int) async {
         let machine = machines[index]
         let url = fleet.origin.url("/\(number)")
-        let begin = ContinuousClock.now
         let result = try? await machine.manager.result(with: url)
         let size = Self.size(number)
         state.withLock { state in
             state.counts.loads += 1
-            state.outcomes.append((begin, result?.cacheType == .disk))
+            state.outcomes.append((.now, result?.cacheType == .disk))
             guard let result else {
                 state.counts.errors += 1
                 return
@@ -108,18 +107,19 @@ final class FleetLoad: Sendable {
         return Double(after.fromStore - before.fromStore) / Double(max(after.loads - before.loads, 1))
     }
 
-    /// The seconds from `start` until the first of that many loads in a row begins of which that share are hits; nil if there are none for a
-    /// minute. How long the loads take says how busy the machine is.
+    /// The seconds from `start` until the first row of that many loads begins of which that share are hits, of those that end from now on; nil if
+    /// there is none for a minute. It begins where the load before it ends: how long its own loads take says how busy the machine is.
     func secondsToHits(of count: Int, ratio: Double, since start: ContinuousClock.Instant) async -> Double? {
+        let next = max(counts.loads, 1)
         repeat {
             await reach(counts.loads + count / 4, seconds: 30)
-            let outcomes = state.withLock { $0.outcomes.filter { $0.begin >= start } }
+            let outcomes = state.withLock { $0.outcomes }
             var hits = 0
-            for (index, outcome) in outcomes.enumerated() {
-                hits += outcome.isHit ? 1 : 0
+            for index in next..<max(outcomes.count, next) {
+                hits += outcomes[index].isHit ? 1 : 0
                 let first = index + 1 - count
-                guard first >= 0 else { continue }
-                if Double(hits) >= ratio * Double(count) { return (outcomes[first].begin - start) / .seconds(1) }
+                guard first >= next else { continue }
+                if Double(hits) >= ratio * Double(count) { return (outcomes[first - 1].end - start) / .seconds(1) }
                 hits -= outcomes[first].isHit ? 1 : 0
             }
         } while ContinuousClock.now - start < .seconds(60)
