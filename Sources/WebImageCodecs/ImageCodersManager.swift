@@ -26,9 +26,9 @@ public final class ImageCodersManager: AnimatedImageCoder, AnimatedImageEncoder 
     /// Creates a manager of the given coders, or of the built-in ones. The last coder has the highest priority.
     public init(coders: [any ImageCoder]? = nil) { list = Lock(Registry(coders ?? Self.builtIn)) }
 
-    /// The coders for JPEG, PNG, GIF, WebP, BMP and ICO.
+    /// The coders for ICO, BMP, GIF, WebP, PNG and JPEG; the most frequent formats are asked first.
     public static var builtIn: [any ImageCoder] {
-        [JPEGCoder(), PNGCoder(), GIFCoder(), WebPCoder(), BMPCoder(), ICOCoder()]
+        [ICOCoder(), BMPCoder(), GIFCoder(), WebPCoder(), PNGCoder(), JPEGCoder()]
     }
 
     /// The coders; the last one has the highest priority.

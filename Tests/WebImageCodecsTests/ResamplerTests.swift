@@ -249,6 +249,44 @@ import Testing
         #expect(try rows(zip(bounds, bounds.dropFirst()).map { $0..<$1 }) == whole)
     }
 
+    /// Of widths and strides that end in the middle of a vector, and of heights that leave a group of rows incomplete.
+    @Test(
+        arguments: [PixelFormat.rgb8, .bgra8Premultiplied],
+        [(40, 30), (61, 43), (62, 41), (77, 60), (1, 1), (3, 2)]
+    )
+    func `Rows written to their place are those that are passed on`(format: PixelFormat, size: (Int, Int)) throws {
+        let source = try bitmap(Fixtures.pixels("Resample/source.ppm")).converted(to: format)
+        let channels = format.bytesPerPixel
+        let resampler = Resampler(
+            from: (source.width, source.height),
+            to: size,
+            channels: channels,
+            isPremultiplied: format == .bgra8Premultiplied,
+            quality: .fast
+        )
+        func run(_ place: Resampler.RowPlace?) throws -> [UInt8] {
+            var (input, result) = (0, [UInt8]())
+            try resampler.run(into: place) { (count, base, bytesPerRow) throws(WebImageError) in
+                for row in 0..<count {
+                    let bytes = source.mutableRow(input + row).assumingMemoryBound(to: UInt8.self)
+                    (base + row * bytesPerRow).update(from: bytes, count: source.width * channels)
+                }
+                input += count
+            } emit: { (row) throws(WebImageError) in
+                result += UnsafeBufferPointer(start: row, count: size.0 * channels)
+            }
+            return result
+        }
+        let byteCount = size.0 * size.1 * channels
+        var placed = [UInt8](repeating: 7, count: byteCount + 16)
+        let passed = try run(nil)
+        let rest = try placed.withUnsafeMutableBufferPointer { bytes in
+            try run(bytes.baseAddress.map { Resampler.RowPlace(base: $0, bytesPerRow: size.0 * channels) })
+        }
+        #expect(rest == (resampler.isNarrowArea ? [] : passed))
+        if resampler.isNarrowArea { #expect(placed == passed + Array(repeating: 7, count: 16)) }
+    }
+
     @Test(
         .enabled(if: CodingQueue.processorCount > 1),
         arguments: [PixelFormat.rgb8, .bgra8Premultiplied, .rgbaHalfPremultiplied]

@@ -1,4 +1,5 @@
 import BenchSupport
+import Dispatch
 import FoundationEssentials
 import Synchronization
 import WebImage
@@ -7,23 +8,35 @@ import WebImage
 /// caches, and writes them as JPEG files; pictures per second, processor time, peak memory. The answers are those of the C
 /// program thumbnail-pipeline.
 @main struct PipelineBench {
-    static func main() async throws {
+    static func main() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
         guard arguments.count == 4, let quality = Double(arguments[1]) else {
             Measurement.stop("usage: pipeline-bench high|fast QUALITY URLS DIRECTORY")
         }
-        let urls = try InputFile.lines(arguments[2]).compactMap { URL(string: $0) }
+        let pictures = try InputFile.lines(arguments[2]).compactMap(Picture.init)
         let run = PipelineRun(
             scaling: arguments[0] == "fast" ? .fast : .high,
             quality: quality / 100,
             directory: arguments[3]
         )
         let start = Measurement.now()
-        try await run.load(urls)
+        run.load(pictures)
         let elapsed = Measurement.now() - start
-        Measurement.report("pictures", Double(urls.count) / elapsed, "1/s")
+        Measurement.report("pictures", Double(pictures.count) / elapsed, "1/s")
         Measurement.report("cpu", Measurement.processorTime(), "s")
         Measurement.report("peak", Measurement.peakMegabytes(), "MB")
+    }
+}
+
+/// A line of the list.
+struct Picture: Sendable {
+    let url: URL
+    /// The name of the result's file.
+    let name: String
+
+    init?(_ line: String) {
+        guard let url = URL(string: line) else { return nil }
+        (self.url, name) = (url, url.lastPathComponent)
     }
 }
 
@@ -55,25 +68,25 @@ struct PipelineRun: Sendable {
         self.directory = directory
     }
 
-    /// Keeps loads under way until the list ends. They start in groups, because a start wakes the thread that downloads.
-    func load(_ urls: [URL]) async throws {
-        guard !urls.isEmpty else { return }
-        let queue = GroupQueue(urls, width: Self.width)
-        try await withCheckedThrowingContinuation { end in
-            for url in queue.first() { load(url, queue, end) }
-        }
+    /// Keeps loads under way until the list ends, and waits for it. They start in groups, because a start wakes the thread that downloads.
+    func load(_ pictures: [Picture]) {
+        guard !pictures.isEmpty else { return }
+        let queue = GroupQueue(pictures, width: Self.width)
+        let end = DispatchSemaphore(value: 0)
+        for picture in queue.first() { load(picture, queue, end) }
+        end.wait()
     }
 
     /// Loads, encodes and writes one, and starts the next group if it is time. Encodes and writes where the picture was made.
-    private func load(_ url: URL, _ queue: GroupQueue, _ end: CheckedContinuation<Void, any Error>) {
-        manager.loadImage(with: url, context: context) { result in
+    private func load(_ picture: Picture, _ queue: GroupQueue, _ end: DispatchSemaphore) {
+        manager.loadImage(with: picture.url, context: context) { result in
             do {
                 let image = try result.get().image
                 let data = try ImageCodersManager.shared.encode(image, to: .jpeg, options: encodeOptions)
-                OutputFile.write(data, to: directory + "/" + url.lastPathComponent)
+                OutputFile.write(data, to: directory + "/" + picture.name)
                 let (next, isLast) = queue.afterEnd()
-                for url in next { load(url, queue, end) }
-                if isLast { end.resume() }
+                for picture in next { load(picture, queue, end) }
+                if isLast { end.signal() }
             } catch {
                 Measurement.stop("\(error)")
             }
@@ -81,29 +94,29 @@ struct PipelineRun: Sendable {
     }
 }
 
-/// Hands out the elements of a list: first as many as may be under way, then half as many whenever so many have ended.
+/// Hands out the pictures of a list: first as many as may be under way, then half as many whenever so many have ended.
 private final class GroupQueue: Sendable {
-    private let urls: [URL]
+    private let pictures: [Picture]
     private let width: Int
     private let state = Mutex((next: 0, ended: 0))
 
-    init(_ urls: [URL], width: Int) {
-        (self.urls, self.width) = (urls, width)
+    init(_ pictures: [Picture], width: Int) {
+        (self.pictures, self.width) = (pictures, width)
     }
 
-    func first() -> ArraySlice<URL> {
-        state.withLock { $0.next = min(width, urls.count) }
-        return urls.prefix(width)
+    func first() -> ArraySlice<Picture> {
+        state.withLock { $0.next = min(width, pictures.count) }
+        return pictures.prefix(width)
     }
 
     /// Returns what starts after another load has ended, and whether it was the last.
-    func afterEnd() -> (next: ArraySlice<URL>, isLast: Bool) {
+    func afterEnd() -> (next: ArraySlice<Picture>, isLast: Bool) {
         state.withLock { state in
             state.ended += 1
-            guard state.ended % (width / 2) == 0 else { return ([], state.ended == urls.count) }
-            let end = min(state.next + width / 2, urls.count)
+            guard state.ended % (width / 2) == 0 else { return ([], state.ended == pictures.count) }
+            let end = min(state.next + width / 2, pictures.count)
             defer { state.next = end }
-            return (urls[state.next..<end], state.ended == urls.count)
+            return (pictures[state.next..<end], state.ended == pictures.count)
         }
     }
 }

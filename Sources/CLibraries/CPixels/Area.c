@@ -91,27 +91,37 @@ INLINE void spread_weights(const uint16_t weights[4], word32 *pairs, word32 *res
     *rest = (word32)__builtin_shufflevector(all, all, TWICE(0, 4, 6), TWICE(16, 4, 6), TWICE(32, 4, 6), TWICE(48, 4, 6));
 }
 
+/// Writes pixel `x` of four result rows; `size` bytes of each.
+INLINE void narrow_pixel(
+    const uint8_t *rows, ptrdiff_t bytes_per_row, const int channels, const struct cpixels_area_filter *filter, size_t x,
+    uint8_t *output, ptrdiff_t output_bytes_per_row, const size_t size) {
+    const uint8_t *from = rows + (ptrdiff_t)filter->first[x] * channels;
+    byte64 pixels = join(
+        load16(from), load16(from + bytes_per_row), load16(from + 2 * bytes_per_row), load16(from + 3 * bytes_per_row));
+    word32 a, b, wa, wb;
+    spread(pixels, channels, &a, &b);
+    spread_weights(filter->weights + 4 * x, &wa, &wb);
+    word32 sums = a * wa + b * wb;
+    // Moves the upper half of each quarter onto the lower one.
+    word32 other = __builtin_shufflevector(
+        sums, sums, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11, 20, 21, 22, 23, 16, 17, 18, 19, 28, 29, 30, 31,
+        24, 25, 26, 27);
+    byte32 bytes = __builtin_convertvector((sums + other + 128) >> 8, byte32);
+    uint8_t *to = output + x * (size_t)channels;
+    for (int row = 0; row < 4; row++) {
+        memcpy(to + row * output_bytes_per_row, (const uint8_t *)&bytes + 8 * row, size);
+    }
+}
+
 INLINE void narrow_rows(
     const uint8_t *rows, ptrdiff_t bytes_per_row, const int channels, const struct cpixels_area_filter *filter,
     uint8_t *output, ptrdiff_t output_bytes_per_row) {
-    for (size_t x = 0; x < filter->output_width; x++) {
-        const uint8_t *from = rows + (ptrdiff_t)filter->first[x] * channels;
-        byte64 pixels = join(
-            load16(from), load16(from + bytes_per_row), load16(from + 2 * bytes_per_row), load16(from + 3 * bytes_per_row));
-        word32 a, b, wa, wb;
-        spread(pixels, channels, &a, &b);
-        spread_weights(filter->weights + 4 * x, &wa, &wb);
-        word32 sums = a * wa + b * wb;
-        // Moves the upper half of each quarter onto the lower one.
-        word32 other = __builtin_shufflevector(
-            sums, sums, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11, 20, 21, 22, 23, 16, 17, 18, 19, 28, 29, 30, 31,
-            24, 25, 26, 27);
-        byte32 bytes = __builtin_convertvector((sums + other + 128) >> 8, byte32);
-        uint8_t *to = output + x * (size_t)channels;
-        for (int row = 0; row < 4; row++) {
-            memcpy(to + row * output_bytes_per_row, (const uint8_t *)&bytes + 8 * row, 4);
-        }
+    // Four bytes are written at once, also of three channels: the next pixel overwrites the last one.
+    size_t last = filter->output_width - 1;
+    for (size_t x = 0; x < last; x++) {
+        narrow_pixel(rows, bytes_per_row, channels, filter, x, output, output_bytes_per_row, 4);
     }
+    narrow_pixel(rows, bytes_per_row, channels, filter, last, output, output_bytes_per_row, (size_t)channels);
 }
 
 MULTIVERSION

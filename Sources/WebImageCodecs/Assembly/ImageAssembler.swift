@@ -130,7 +130,11 @@ package enum ImageAssembler {
         )
         try inBands(source, sink, rowCount: plan.height, firstRow: { resampler.firstRow(of: $0) }) {
             (source, sink, band) throws(WebImageError) in
-            try resampler.run(band: band) { (count, base, bytesPerRow) throws(WebImageError) in
+            let place = sink.directBytesPerRow.map { stride in
+                let base = sink.bitmap.mutableRow(band.lowerBound).assumingMemoryBound(to: UInt8.self)
+                return Resampler.RowPlace(base: base, bytesPerRow: stride)
+            }
+            try resampler.run(band: band, into: place) { (count, base, bytesPerRow) throws(WebImageError) in
                 try source.readRows(count, into: base, bytesPerRow: bytesPerRow)
                 for index in 0..<count { sink.normalize(base + index * bytesPerRow, count: source.width) }
             } emit: { (row) throws(WebImageError) in

@@ -1,7 +1,7 @@
 import CPixels
 
 extension Resampler {
-    /// A Boolean value that indicates whether ``runArea(band:read:emit:)`` can be used: the area filter over at most four pixels in each
+    /// A Boolean value that indicates whether ``runArea(band:into:read:emit:)`` can be used: the area filter over at most four pixels in each
     /// direction, with three or four channels.
     var isNarrowArea: Bool { channels >= 3 && rows.shares != nil && columns.shares != nil }
 
@@ -12,10 +12,11 @@ extension Resampler {
     /// - Throws: the errors of `read` and `emit`, or ``WebImageError/Code/outOfMemory``.
     func runArea(
         band: Range<Int>,
+        into place: RowPlace?,
         read: (_ count: Int, _ base: UnsafeMutablePointer<UInt8>, _ bytesPerRow: Int) throws(WebImageError) -> Void,
         emit: (_ row: UnsafePointer<UInt8>) throws(WebImageError) -> Void
     ) throws(WebImageError) {
-        var window = try AreaWindow(self)
+        var window = try AreaWindow(self, place)
         var row = firstRow(of: band)
         var next = band.lowerBound
         let end = endRow(of: band)
@@ -81,18 +82,21 @@ extension Resampler {
         private let outputStride: Int
         private let blended: ScratchBuffer
         private let output: ScratchBuffer
+        /// The place of the next row, if rows are not passed on.
+        private var place: RowPlace?
         private(set) var waiting = 0
 
-        init(_ resampler: Resampler) throws(WebImageError) {
+        init(_ resampler: Resampler, _ place: RowPlace?) throws(WebImageError) {
+            self.place = place
             channels = resampler.channels
             samples = resampler.columns.inputCount * channels
-            // Sixteen bytes are read from any pixel on, and results are written with one extra byte.
+            // Sixteen bytes are read from any pixel on.
             source = try RowRing(
                 byteCount: samples + 16,
                 reach: resampler.rows.reach,
                 blockRows: Resampler.blockRows
             )
-            outputStride = (resampler.columns.outputCount * channels + 1 + 63) & ~63
+            outputStride = (resampler.columns.outputCount * channels + 63) & ~63
             blended = try ScratchBuffer(byteCount: source.stride * Self.together)
             output = try ScratchBuffer(byteCount: outputStride * Self.together)
             blended.clear()
@@ -121,6 +125,8 @@ extension Resampler {
             _ emit: (_ row: UnsafePointer<UInt8>) throws(WebImageError) -> Void
         ) throws(WebImageError) {
             guard waiting > 0, let shares = columns.shares else { return }
+            let direct = waiting == Self.together ? place : nil
+            let (target, targetStride) = direct.map { ($0.base, $0.bytesPerRow) } ?? (output.bytes, outputStride)
             columns.first.withUnsafeBufferPointer { first in
                 shares.withUnsafeBufferPointer { shares in
                     var filter = cpixels_area_filter(
@@ -128,11 +134,18 @@ extension Resampler {
                         weights: shares.baseAddress,
                         output_width: columns.outputCount
                     )
-                    cpixels_narrow_rows(blended.bytes, stride, Int32(channels), &filter, output.bytes, outputStride)
+                    cpixels_narrow_rows(blended.bytes, stride, Int32(channels), &filter, target, targetStride)
                 }
             }
-            for row in 0..<waiting { try emit(UnsafePointer(output.bytes + row * outputStride)) }
+            let count = waiting
             waiting = 0
+            guard let place else {
+                for row in 0..<count { try emit(UnsafePointer(output.bytes + row * outputStride)) }
+                return
+            }
+            let byteCount = columns.outputCount * channels
+            if direct == nil { place.take(count, output.bytes, outputStride, byteCount: byteCount) }
+            self.place?.base += count * place.bytesPerRow
         }
     }
 }

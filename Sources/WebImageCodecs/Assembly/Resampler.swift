@@ -2,7 +2,7 @@ import CPixels
 
 /// Resizes images row by row: it reads rows from the top and emits each result row as soon as it is complete.
 ///
-/// Uses Lanczos-3 or a box filter, in floating point (a narrow box filter in bytes: ``runArea(band:read:emit:)``). Source rows are first added up to
+/// Uses Lanczos-3 or a box filter, in floating point (a narrow box filter in bytes: ``runArea(band:into:read:emit:)``). Source rows are first added up to
 /// result rows, then each sum is filtered along the row. Memory is a window of rows: of up to forty source rows if a result row is made of few, else
 /// of about fifteen sums with sixteen bits a sample, whatever the size of the image. (libzimg was measured and rejected: it reads wide images in several
 /// passes, which a decoder cannot provide, and building its graph costs more than resizing a thumbnail.)
@@ -59,17 +59,30 @@ package struct Resampler {
         band.upperBound == rows.outputCount ? rows.inputCount : Int(rows.end[band.upperBound - 1])
     }
 
+    /// Rows of a result in memory.
+    struct RowPlace {
+        var base: UnsafeMutablePointer<UInt8>
+        let bytesPerRow: Int
+
+        func take(_ count: Int, _ rows: UnsafePointer<UInt8>, _ stride: Int, byteCount: Int) {
+            for row in 0..<count { (base + row * bytesPerRow).update(from: rows + row * stride, count: byteCount) }
+        }
+    }
+
     /// Reads the rows from ``firstRow(of:)`` on with `read` and passes each finished row of the band to `emit`, from the top.
     ///
-    /// - Parameter band: rows of the result, at least one; nil for all.
+    /// - Parameters:
+    ///   - band: rows of the result, at least one; nil for all.
+    ///   - place: where rows of the result may be written instead.
     /// - Throws: the errors of `read`, or ``WebImageError/Code/outOfMemory``.
     func run(
         band: Range<Int>? = nil,
+        into place: RowPlace? = nil,
         read: (_ count: Int, _ base: UnsafeMutablePointer<UInt8>, _ bytesPerRow: Int) throws(WebImageError) -> Void,
         emit: (_ row: UnsafePointer<UInt8>) throws(WebImageError) -> Void
     ) throws(WebImageError) {
         let band = band ?? 0..<rows.outputCount
-        if isNarrowArea { return try runArea(band: band, read: read, emit: emit) }
+        if isNarrowArea { return try runArea(band: band, into: place, read: read, emit: emit) }
         if Self.usesRing(reach: rows.reach) { return try runRing(band: band, read: read, emit: emit) }
         let samples = columns.inputCount * channels
         let stride = (samples + 63) & ~63

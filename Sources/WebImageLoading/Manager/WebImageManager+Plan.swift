@@ -22,6 +22,7 @@ extension WebImageManager {
         var originalQuery = asksCaches ? context.originalQueryCacheType ?? .disk : .none
         // One key, one lookup: if the original is the result, the result's cache type applies.
         if isOriginal { originalQuery = ImageCacheType(memory: false, disk: query.includesDisk) }
+        var store = context.storeCacheType ?? .all
         let originalStore = context.originalStoreCacheType ?? .disk
         let serializer = serializer(for: load)
         let fetch = LoadPlan.Fetch(
@@ -61,9 +62,9 @@ extension WebImageManager {
             thumbnails: desktopThumbnails(for: load, original, decodeOptions),
             encodeOptions: encodeOptions,
             isProgressive: options.contains(.progressiveLoad),
+            notesSource: originalKey != nil && [query, originalQuery, store, originalStore].contains { $0 != .none },
             transformer: transformers.first
         )
-        var store = context.storeCacheType ?? .all
         if !usesDisk { store = ImageCacheType(memory: store.includesMemory, disk: false) }
         let scalesVariants =
             sizeReuse(for: load) != .none && query.includesMemory

@@ -136,6 +136,8 @@ struct LoadPlan: Sendable {
         let options: ImageDecodeOptions
         /// True if previews are decoded while bytes arrive.
         var isProgressive: Bool
+        /// True if the image says by a hash which bytes it was made of. Loads that neither query nor fill a cache save the time.
+        let notesSource: Bool
         /// The thumbnails of the desktop that are queried before the original; nil for none.
         let thumbnails: Identified<DesktopThumbnailCache, ObjectIdentifier>?
         /// The options for encoding an image without bytes for the disk; nil for the defaults. Not compared: one entry is written for all
@@ -151,6 +153,7 @@ struct LoadPlan: Sendable {
             thumbnails: DesktopThumbnailCache? = nil,
             encodeOptions: Boxed<ImageEncodeOptions>? = nil,
             isProgressive: Bool = false,
+            notesSource: Bool = true,
             transformer: (any ImageTransformer)? = nil
         ) {
             self.original = original
@@ -158,6 +161,7 @@ struct LoadPlan: Sendable {
             self.options = options
             self.thumbnails = thumbnails.map { Identified($0, by: ObjectIdentifier($0)) }
             self.isProgressive = isProgressive && original.value.fetch != nil && coder is any ProgressiveImageCoder
+            self.notesSource = notesSource
             self.encodeOptions = IgnoredInEquality(value: encodeOptions)
             self.transformer = IgnoredInEquality(value: transformer)
         }

@@ -12,9 +12,11 @@ package enum FixedDecimal {
             whole += 1
             millionths = 0
         }
+        let sign = value.sign == .minus ? "-" : ""
+        guard millionths > 0 else { return "\(sign)\(whole).000000" }
         let digits = String(millionths)
         let padding = String(repeating: "0", count: 6 - digits.utf8.count)
-        return (value.sign == .minus ? "-" : "") + "\(whole).\(padding)\(digits)"
+        return "\(sign)\(whole).\(padding)\(digits)"
     }
 
     /// Returns a fraction below 1 in millionths, ties to even. The product loses bits; if it looks like a tie, the lost part

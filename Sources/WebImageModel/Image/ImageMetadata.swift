@@ -39,7 +39,7 @@ public struct ImageMetadata: Sendable, Hashable {
     /// detects it; other formats are refused then, and so is data that ends too early. See
     /// ``ImageDecodeOptions/refusesDamagedData``.
     public var isDamaged: Bool = false
-    /// The XXH3 of the loaded bytes that the image was made from, also through transformers; 0 if unknown.
+    /// The XXH3 of the loaded bytes that the image was made from, also through transformers; 0 if unknown, as after a load without caches.
     package var sourceHash: UInt64 = 0
     /// An object that the loading code keeps with the image. Copies share it.
     package var attachment = IgnoredInEquality<(any AnyObject & Sendable)?>(value: nil)

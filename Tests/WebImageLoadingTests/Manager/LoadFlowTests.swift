@@ -184,6 +184,32 @@ import Testing
         #expect(harness.cache.diskKeys == [key, harness.url.absoluteString])
     }
 
+    @Test func `An image says which bytes it was made of if its load uses any cache`() async throws {
+        func hash(_ change: @escaping (inout WebImageContext) -> Void) async throws -> UInt64? {
+            let harness = ManagerHarness.answering("bytes")
+            let context = harness.context {
+                $0.queryCacheType = ImageCacheType.none
+                $0.originalQueryCacheType = ImageCacheType.none
+                $0.storeCacheType = ImageCacheType.none
+                $0.originalStoreCacheType = ImageCacheType.none
+                change(&$0)
+            }
+            let load = harness.start(options: .waitStoreCache, context: context)
+            return try await load.outcome.image().metadata.knownSourceHash
+        }
+        #expect(try await hash { _ in } == nil)
+        #expect(try await hash { ($0.storeCacheType, $0.cacheKeyFilter) = (.all, CacheKeyFilter { _ in nil }) } == nil)
+        let known = Data("bytes".utf8).contentHash
+        #expect(try await hash { $0.storeCacheType = .memory } == known)
+        #expect(try await hash { $0.originalStoreCacheType = .disk } == known)
+        #expect(try await hash { $0.queryCacheType = .memory } == known)
+        #expect(
+            try await hash {
+                ($0.originalQueryCacheType, $0.imageTransformer) = (.disk, .transformer(FakeTransformer("t")))
+            } == known
+        )
+    }
+
     @Test func `An original in memory is transformed without decoding if the context allows it`() async throws {
         let harness = ManagerHarness.answering()
         _ = try await harness.start().outcome.image()

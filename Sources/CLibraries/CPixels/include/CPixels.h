@@ -133,8 +133,8 @@ void cpixels_blend_rows(
     const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d, const uint16_t weights[4], uint8_t *output,
     size_t samples);
 
-/// Applies `filter` to four rows of `channels` (3, 4) interleaved bytes. Rows must be readable for 16 bytes from the first byte of any `first[x]` on;
-/// results are written with one extra byte after the last pixel of each row.
+/// Applies `filter` to four rows of `channels` (3, 4) interleaved bytes. Rows must be readable for 16 bytes from the first byte of any `first[x]` on.
+/// The result has at least one pixel.
 void cpixels_narrow_rows(
     const uint8_t *rows, ptrdiff_t bytes_per_row, int channels, const struct cpixels_area_filter *filter,
     uint8_t *output, ptrdiff_t output_bytes_per_row);

@@ -15,7 +15,13 @@ public enum CacheKeys {
         let suffix = isRemote ? percentEncodedForPath(transformerKey) : transformerKey
         // `ext` is a slice of `key`, so its indices are the key's. The byte before it is the dot.
         let dot = key.utf8.index(before: ext.startIndex)
-        return key[..<dot] + "-" + suffix + key[dot...]
+        var result = ""
+        result.reserveCapacity(key.utf8.count + 1 + suffix.utf8.count)
+        result += key[..<dot]
+        result += "-"
+        result += suffix
+        result += key[dot...]
+        return result
     }
 
     /// Returns the key of a thumbnail: transformed by `Thumbnail({W,H},P)`. The sides have six decimals. P is 1 or 0 for keeping
@@ -30,8 +36,8 @@ public enum CacheKeys {
     }
 
     private static func thumbnailKey(_ size: ImageSize, _ preserveAspectRatio: Bool, _ covers: Bool) -> String {
-        let sides = "{" + FixedDecimal.string(size.width) + "," + FixedDecimal.string(size.height) + "}"
-        return "Thumbnail(\(sides),\(preserveAspectRatio ? covers ? 2 : 1 : 0))"
+        let shape = preserveAspectRatio ? covers ? "2" : "1" : "0"
+        return "Thumbnail({\(FixedDecimal.string(size.width)),\(FixedDecimal.string(size.height))},\(shape))"
     }
 
     /// Returns the key of a page, counted from 0: for the first, that of the file; for another, that of the file transformed by
@@ -109,6 +115,10 @@ public enum CacheKeys {
 
     /// RFC 3986: unreserved, sub-delims, ":", "@" and "/".
     private static func isAllowedInPath(_ byte: UInt8) -> Bool {
-        byte.isASCIILetter || byte.isASCIIDigit || "-._~!$&'()*+,;=:@/".utf8.contains(byte)
+        if byte.isASCIILetter || byte.isASCIIDigit { return true }
+        switch Unicode.Scalar(byte) {
+        case "-", ".", "_", "~", "!", "$", "&", "'", "(", ")", "*", "+", ",", ";", "=", ":", "@", "/": return true
+        default: return false
+        }
     }
 }

@@ -111,7 +111,7 @@ struct DecodeWork: Work {
         options: ImageDecodeOptions? = nil
     ) throws(WebImageError) -> PipelineImage {
         let bytes = original.isWithoutBytes || original.isVideo ? nil : original.entry.data
-        let hash = original.isWithoutBytes ? 0 : original.entry.sourceHash
+        let hash = original.isWithoutBytes || !plan.value.notesSource ? 0 : original.entry.sourceHash
         let image = try makeImage(original, image, options ?? self.options)
             .with(sourceHash: hash, held: held(original, hash), extendedData: original.entry.extendedData)
         // The bytes are those of the whole file, whose key is that of its first page or preview in full size.
