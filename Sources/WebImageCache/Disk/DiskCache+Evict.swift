@@ -12,27 +12,29 @@ extension DiskCache {
 
     /// Removes an entry that a walk found, unless it was read or stored since.
     func evict(_ entry: ScannedEntry, by type: ImageCacheConfig.ExpireType) -> Eviction {
-        let eviction = stripe(of: entry.name).withLock { _ -> Eviction in
+        stripe(of: entry.name).withLock { _ in
             guard let directory = usableDirectory(), let status = entryStatus(entry.name, in: directory) else {
                 return .vanished
             }
             // The creation time does not change unless the file does.
             let now = type == .creationDate ? status.st_mtim.nanoseconds : Self.time(status, by: type)
             guard now <= entry.time || now == entry.changeMark else { return .kept }
-            switch directory.remove(entry.name) {
+            switch remove(entry.name, status.allocatedSize, in: directory) {
             case 0: return .removed(status.allocatedSize)
             case ENOENT: return .vanished
             default: return .kept
             }
         }
-        if case .removed(let freed) = eviction { didFree(freed, name: entry.name) }
-        return eviction
     }
 
-    /// Reports a removed file to the size limit.
-    func didFree(_ size: Int, name: String) {
+    /// Removes the file of an entry, and reports it to the size limit: before it is gone, because a walk that ended in between would not have
+    /// found it, and its size would be subtracted twice. Returns 0 or the error number.
+    func remove(_ name: String, _ size: Int, in directory: DirectoryHandle) -> Int32 {
         let tag = RollingEviction.tag(name)
         state.withLock { $0.eviction.didFree(size, name: tag) }
+        let result = directory.remove(name)
+        if result != 0 { state.withLock { $0.eviction.didKeep(size, name: tag) } }
+        return result
     }
 
     /// Returns the entry's relevant time, in nanoseconds since 1970, and the time that shows whether it was used since. A time in
@@ -88,8 +90,7 @@ extension DiskCache {
         var wanted = max(total / 16, byteCount.multipliedReportingOverflow(by: 2).partialValue)
         var count = 0
         while wanted > 0 || count < 8, let entry = entries.popOldest() {
-            guard directory.remove(entry.name) == 0 else { continue }
-            didFree(entry.allocatedSize, name: entry.name)
+            guard remove(entry.name, entry.allocatedSize, in: directory) == 0 else { continue }
             wanted -= entry.allocatedSize
             count += 1
         }

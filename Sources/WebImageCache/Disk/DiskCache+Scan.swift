@@ -10,7 +10,7 @@ struct RunningScan {
 }
 
 extension DiskCache {
-    private enum ScanProgress {
+    enum ScanProgress {
         /// Another thread is performing a step, or the walk failed or was abandoned.
         case none
         /// The walk is not finished.
@@ -75,7 +75,9 @@ extension DiskCache {
         }
     }
 
-    private func advanceScan(_ step: RollingEviction.Step, budget: Int) -> ScanProgress {
+    /// Performs a step of a walk, or begins it.
+    @discardableResult
+    func advanceScan(_ step: RollingEviction.Step, budget: Int) -> ScanProgress {
         var progress = ScanProgress.none
         scan.withLockIfFree { running in
             do throws(SystemCallError) {
@@ -99,6 +101,8 @@ extension DiskCache {
         _ step: RollingEviction.Step,
         budget: Int
     ) throws(SystemCallError) -> ScanProgress {
+        // The step may be of a walk that has ended since, and another may be running.
+        guard state.withLock({ $0.eviction.isWalking(step.walk) }) else { return .none }
         var current: RunningScan
         if let running, running.number == step.walk {
             current = running

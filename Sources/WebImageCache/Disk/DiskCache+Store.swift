@@ -37,11 +37,10 @@ extension DiskCache {
     public func removeData(forKey key: String) {
         guard !key.isEmpty, let directory = usableDirectory() else { return }
         let name = CacheFileName(key: key).string
-        let freed = stripe(of: name).withLock { _ -> Int? in
-            guard let status = entryStatus(name, in: directory), directory.remove(name) == 0 else { return nil }
-            return status.allocatedSize
+        stripe(of: name).withLock { _ in
+            guard let status = entryStatus(name, in: directory) else { return }
+            _ = remove(name, status.allocatedSize, in: directory)
         }
-        if let freed { didFree(freed, name: name) }
     }
 
     /// Removes all entries, and all temporary files of unfinished writes. The directory and foreign files stay; so does an entry

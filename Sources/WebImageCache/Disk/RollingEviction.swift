@@ -23,6 +23,8 @@ struct RollingEviction: Sendable {
         /// The previous sizes of entries that were stored in the meantime.
         var replaced: [UInt64: Int] = [:]
         var removed: Set<UInt64> = []
+        /// The entries found so far: tmpfs (of Linux 6.18) lists files again if the one after which it goes on has been removed.
+        var seen: Set<UInt64> = []
     }
 
     /// The maximum number of entries that one store examines.
@@ -65,11 +67,20 @@ struct RollingEviction: Sendable {
         if walk?.replaced[tag] == nil { walk?.replaced[tag] = old }
     }
 
+    /// Called before the file is removed.
     mutating func didFree(_ size: Int, name tag: UInt64) {
         if let total { self.total = max(total - size, 0) }
         freedSinceWalk += size
         walk?.freed += size
         walk?.removed.insert(tag)
+    }
+
+    /// Takes back what was reported of a file that could not be removed.
+    mutating func didKeep(_ size: Int, name tag: UInt64) {
+        if let total { self.total = total + size }
+        freedSinceWalk = max(freedSinceWalk - size, 0)
+        walk?.freed -= size
+        walk?.removed.remove(tag)
     }
 
     /// Resets the state, for example after all entries were removed.
@@ -135,14 +146,12 @@ extension RollingEviction {
 
     /// Adds the entries that a step found; false if the walk is obsolete.
     mutating func count(_ found: EntryTable, walk id: Int) -> Bool {
-        guard isWalking(id), let walk else { return false }
-        guard !walk.replaced.isEmpty else {
-            self.walk?.found += found.totalSize
-            return true
+        guard isWalking(id), var walk = walk.take() else { return false }
+        found.forEach { name, size in
+            let tag = Self.tag(name)
+            if walk.seen.insert(tag).inserted { walk.found += walk.replaced[tag] ?? size }
         }
-        var sum = 0
-        found.forEach { name, size in sum += walk.replaced[Self.tag(name)] ?? size }
-        self.walk?.found += sum
+        self.walk = walk
         return true
     }
 

@@ -200,6 +200,19 @@ import Testing
         #expect(total(cache) == block)
     }
 
+    @Test func `A step of a walk that has ended leaves the next walk as it is`() {
+        let block = fill(2000)
+        let cache = make(limit: block * 1900)
+        cache.store(Data(repeating: 1, count: 3000), forKey: "k")
+        while cache.continueScan() {}
+        for number in 0..<2000 where !cache.state.withLock({ $0.eviction.isWalking }) {
+            cache.store(Data(repeating: 1, count: 3000), forKey: "\(number)")
+        }
+        #expect(cache.scan.withLock { $0?.number } == 2)
+        cache.advanceScan(RollingEviction.Step(walk: 1, budget: 16), budget: 16)
+        #expect(cache.scan.withLock { $0?.number } == 2)
+    }
+
     @Test func `Many threads that store and walk keep the limit together`() async {
         let block = fill(2000)
         let limit = block * 1500
