@@ -540,11 +540,10 @@ if let names = Context.environment["WEBIMAGE_TARGETS"] {
     package.products = []
 }
 
-// Only these modules are optimized, whatever the configuration.
+// With a sanitizer, only these modules of a release build are optimized.
 if let names = Context.environment["WEBIMAGE_OPTIMIZED"] {
     let optimized = names.split(separator: " ").map(String.init)
-    for target in package.targets where target.type != .system {
-        let level = optimized.contains(target.name) ? "-O" : "-Onone"
-        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags([level])]
+    for target in package.targets where target.type != .system && !optimized.contains(target.name) {
+        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]
     }
 }
