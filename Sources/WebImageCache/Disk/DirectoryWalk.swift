@@ -47,6 +47,8 @@ package final class DirectoryWalk {
     private let calls: FileCalls
     private let directory: Int32
     private let stream: OpaquePointer
+    /// The tags of the items listed so far: tmpfs (of Linux 6.18) can list files again while others are removed.
+    private var listed: Set<UInt64> = []
 
     /// Opens the listing of `place`; if that is nil, of the path, which must not be a symbolic link.
     init(path: String, calls: FileCalls, in place: DirectoryHandle? = nil) throws(SystemCallError) {
@@ -83,7 +85,8 @@ package final class DirectoryWalk {
             }
             let name = UnsafeRawPointer(entry) + Self.nameOffset
             let item = Item(cString: name.assumingMemoryBound(to: CChar.self), directory: directory, calls: calls)
-            if strcmp(item.cString, ".") != 0, strcmp(item.cString, "..") != 0 { return item }
+            if strcmp(item.cString, ".") == 0 || strcmp(item.cString, "..") == 0 { continue }
+            if listed.insert(RollingEviction.tag(item.name)).inserted { return item }
         }
     }
 

@@ -23,8 +23,6 @@ struct RollingEviction: Sendable {
         /// The previous sizes of entries that were stored in the meantime.
         var replaced: [UInt64: Int] = [:]
         var removed: Set<UInt64> = []
-        /// The entries found so far: tmpfs (of Linux 6.18) lists files again if the one after which it goes on has been removed.
-        var seen: Set<UInt64> = []
     }
 
     /// The maximum number of entries that one store examines.
@@ -146,12 +144,14 @@ extension RollingEviction {
 
     /// Adds the entries that a step found; false if the walk is obsolete.
     mutating func count(_ found: EntryTable, walk id: Int) -> Bool {
-        guard isWalking(id), var walk = walk.take() else { return false }
-        found.forEach { name, size in
-            let tag = Self.tag(name)
-            if walk.seen.insert(tag).inserted { walk.found += walk.replaced[tag] ?? size }
+        guard isWalking(id), let walk else { return false }
+        guard !walk.replaced.isEmpty else {
+            self.walk?.found += found.totalSize
+            return true
         }
-        self.walk = walk
+        var sum = 0
+        found.forEach { name, size in sum += walk.replaced[Self.tag(name)] ?? size }
+        self.walk?.found += sum
         return true
     }
 

@@ -73,7 +73,7 @@ package struct Resampler {
     ///
     /// - Parameters:
     ///   - band: rows of the result, at least one; nil for all.
-    ///   - place: where rows of the result may be written instead.
+    ///   - place: where the band's rows may be written, and are then not passed on; nil to pass them all on.
     /// - Throws: the errors of `read`, or ``WebImageError/Code/outOfMemory``.
     func run(
         band: Range<Int>? = nil,

@@ -200,6 +200,29 @@ import Testing
         #expect(total(cache) == block)
     }
 
+    @Test func `Files that a listing names twice count once`() {
+        let block = fill(1000)
+        let again = Lock<UInt>(0)
+        var calls = FileCalls.system
+        calls.list = { stream in
+            again.withLock { last in
+                if let file = UnsafeMutablePointer<dirent>(bitPattern: last) {
+                    last = 0
+                    return file
+                }
+                let file = FileCalls.system.list(stream)
+                last = UInt(bitPattern: file)
+                return file
+            }
+        }
+        let cache = make(limit: block * 1500, calls: calls)
+        #expect(cache.totalCount == 1000)
+        #expect(cache.removeExpiredData() == DiskCacheCleanup())
+        cache.store(Data(repeating: 1, count: 3000), forKey: "k")
+        while cache.continueScan() {}
+        #expect(total(cache) == block * 1001)
+    }
+
     @Test func `A step of a walk that has ended leaves the next walk as it is`() {
         let block = fill(2000)
         let cache = make(limit: block * 1900)

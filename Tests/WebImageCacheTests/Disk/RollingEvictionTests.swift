@@ -103,16 +103,6 @@ import Testing
         #expect(eviction.total == 4500)
     }
 
-    @Test func `An entry that is listed twice counts once`() throws {
-        var eviction = RollingEviction()
-        let step = eviction.nextStep(limit: 10_000, written: 0)
-        store(&eviction, 200, "new")
-        let isCounted = try eviction.count(table([("a", 400), ("b", 500)]), walk: #require(step).walk)
-        #expect(isCounted)
-        try finish(&eviction, table([("b", 500), ("new", 200), ("a", 400), ("a", 400)]), limit: 10_000)
-        #expect(eviction.total == 1100)
-    }
-
     @Test(arguments: [true, false]) func `A removal that fails is taken back`(isDuringWalk: Bool) throws {
         var eviction = RollingEviction()
         #expect(eviction.nextStep(limit: 10_000, written: 0) != nil)
