@@ -2,8 +2,7 @@ package import Glibc
 
 /// A position in a directory listing, which can be resumed at any time.
 ///
-/// Files that are created or removed in the meantime may or may not be listed; one that stays is listed once. Must be used by one
-/// thread at a time.
+/// Files that are created or removed in the meantime may or may not be listed. Must be used by one thread at a time.
 package final class DirectoryWalk {
     /// A directory item; valid until the next one is requested.
     package struct Item {
@@ -47,11 +46,14 @@ package final class DirectoryWalk {
     private let calls: FileCalls
     private let directory: Int32
     private let stream: OpaquePointer
-    /// The tags of the items listed so far: tmpfs (of Linux 6.18) can list files again while others are removed.
-    private var listed: Set<UInt64> = []
+    /// The tags of the items listed so far; nil if items may be listed again.
+    private var listed: Set<UInt64>?
 
     /// Opens the listing of `place`; if that is nil, of the path, which must not be a symbolic link.
-    init(path: String, calls: FileCalls, in place: DirectoryHandle? = nil) throws(SystemCallError) {
+    ///
+    /// - Parameter once: true to list each item once, for 32 bytes of memory per item; false to pass on what the file system lists:
+    ///   tmpfs (of Linux 6.18) can list files again while others are removed.
+    init(path: String, calls: FileCalls, in place: DirectoryHandle?, once: Bool) throws(SystemCallError) {
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
         let file = (place == nil ? path : ".").withCString { calls.open(place?.descriptor ?? AT_FDCWD, $0, flags) }
         guard file >= 0 else { throw SystemCallError(call: "open", path: path, number: -file) }
@@ -67,6 +69,7 @@ package final class DirectoryWalk {
         self.calls = calls
         self.stream = stream
         directory = file
+        if once { listed = [] }
     }
 
     deinit {
@@ -86,7 +89,7 @@ package final class DirectoryWalk {
             let name = UnsafeRawPointer(entry) + Self.nameOffset
             let item = Item(cString: name.assumingMemoryBound(to: CChar.self), directory: directory, calls: calls)
             if strcmp(item.cString, ".") == 0 || strcmp(item.cString, "..") == 0 { continue }
-            if listed.insert(RollingEviction.tag(item.name)).inserted { return item }
+            if listed?.insert(RollingEviction.tag(item.name)).inserted != false { return item }
         }
     }
 
@@ -112,11 +115,12 @@ package struct DirectoryScan {
     /// Calls `body` with every item in the directory except "." and "..", in no order. If `body` returns false, the enumeration
     /// ends. A missing directory counts as empty.
     ///
+    /// - Parameter once: see ``DirectoryWalk/init(path:calls:in:once:)``.
     /// - Returns: the error if the directory could not be read to its end; nil if it could, or if it does not exist.
     @discardableResult
-    package func forEach(_ body: (DirectoryWalk.Item) -> Bool) -> SystemCallError? {
+    package func forEach(once: Bool = false, _ body: (DirectoryWalk.Item) -> Bool) -> SystemCallError? {
         do throws(SystemCallError) {
-            let walk = try DirectoryWalk(path: path, calls: calls, in: directory)
+            let walk = try DirectoryWalk(path: path, calls: calls, in: directory, once: once)
             while let item = try walk.next(), body(item) {}
             return nil
         } catch {
@@ -124,10 +128,10 @@ package struct DirectoryScan {
         }
     }
 
-    /// Calls `body` with every entry: a regular file with an entry's name. Returns the same as ``forEach(_:)``.
+    /// Calls `body` with every entry: a regular file with an entry's name. Returns the same as ``forEach(once:_:)``.
     @discardableResult
-    package func forEachEntry(_ body: (DirectoryWalk.Item, stat) -> Bool) -> SystemCallError? {
-        forEach { item in item.entryStatus().map { body(item, $0) } ?? true }
+    package func forEachEntry(once: Bool = false, _ body: (DirectoryWalk.Item, stat) -> Bool) -> SystemCallError? {
+        forEach(once: once) { item in item.entryStatus().map { body(item, $0) } ?? true }
     }
 }
 

@@ -27,8 +27,8 @@ extension DiskCache {
         }
     }
 
-    /// Removes the file of an entry, and reports it to the size limit: before it is gone, because a walk that ended in between would not have
-    /// found it, and its size would be subtracted twice. Returns 0 or the error number.
+    /// Removes the file of an entry, and reports it to the size limit: before it is gone, because a walk that ended in between would
+    /// not have found it, and its size would be subtracted twice. Returns 0 or the error number.
     func remove(_ name: String, _ size: Int, in directory: DirectoryHandle) -> Int32 {
         let tag = RollingEviction.tag(name)
         state.withLock { $0.eviction.didFree(size, name: tag) }
@@ -216,7 +216,7 @@ extension DiskCache {
         if goesOn, let saved, saved.plan.hasSettings(of: pass.plan) {
             (pass.walk, pass.remaining) = (saved.walk, saved.remaining)
         } else {
-            pass.walk = try DirectoryWalk(path: path, calls: calls, in: existingDirectory())
+            pass.walk = try DirectoryWalk(path: path, calls: calls, in: existingDirectory(), once: true)
         }
     }
 

@@ -108,7 +108,7 @@ extension DiskCache {
             current = running
         } else {
             let type = config.diskCacheExpireType
-            let walk = try DirectoryWalk(path: path, calls: calls, in: existingDirectory())
+            let walk = try DirectoryWalk(path: path, calls: calls, in: existingDirectory(), once: true)
             current = RunningScan(number: step.walk, type: type, walk: walk)
         }
         running = nil
@@ -157,7 +157,7 @@ extension DiskCache {
         by type: ImageCacheConfig.ExpireType
     ) throws(SystemCallError) -> EntryTable {
         var table = EntryTable()
-        let walk = try DirectoryWalk(path: path, calls: calls, in: directory)
+        let walk = try DirectoryWalk(path: path, calls: calls, in: directory, once: true)
         while try !collect(walk, by: type, budget: 1 << 16, into: &table) {}
         return table
     }
@@ -177,7 +177,7 @@ extension DiskCache {
         var count = 0
         var size = 0
         guard let directory = usableDirectory() else { return (0, 0) }
-        scanning(directory).forEachEntry { _, status in
+        scanning(directory).forEachEntry(once: true) { _, status in
             count += 1
             size += status.length
             return true
@@ -193,7 +193,8 @@ extension DiskCache {
     }
 
     /// Calls `body` with every entry, in no order. Opens each file to read its key, about 10 µs per entry; does not verify the bytes
-    /// and does not set access times. Files that are not entries are skipped.
+    /// and does not set access times. Files that are not entries are skipped. An entry that stays is passed; on tmpfs perhaps more
+    /// than once, if others are removed meanwhile.
     public func forEachEntry(_ body: (DiskCacheEntry) -> Void) {
         guard let directory = usableDirectory() else { return }
         let reader = EntryReader(calls: calls, directory: directory)
