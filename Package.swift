@@ -540,10 +540,11 @@ if let names = Context.environment["WEBIMAGE_TARGETS"] {
     package.products = []
 }
 
-// With a sanitizer, only these modules of a release build are optimized.
+// Only these modules are optimized, whatever the configuration.
 if let names = Context.environment["WEBIMAGE_OPTIMIZED"] {
     let optimized = names.split(separator: " ").map(String.init)
-    for target in package.targets where target.type != .system && !optimized.contains(target.name) {
-        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]
+    for target in package.targets where target.type != .system {
+        let level = optimized.contains(target.name) ? "-O" : "-Onone"
+        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags([level])]
     }
 }
