@@ -48,10 +48,9 @@ import WebImageGTK
         grid.checkAll()
         frames.report()
         grid.report(isQuiet: isQuiet)
-        empty(cache)
         // Its frames are work of the main thread, too.
         grid.close()
-        DeliveryCost.measure(address: arguments[0], count: min(count, 250), manager: manager)
+        DeliveryCost.measure(address: arguments[0], count: min(count, 250), manager: manager) { empty(cache) }
     }
 
     private static func empty(_ cache: ImageCache) {
