@@ -199,6 +199,8 @@ final class TIFFRowReader: ScanlineSource {
     }
 
     private static func straight(_ value: UInt8, _ alpha: UInt8) -> UInt8 {
-        alpha == 0 ? 0 : UInt8(min((Int(value) * 255 + Int(alpha) / 2) / Int(alpha), 255))
+        guard alpha > 0 else { return 0 }
+        let alpha = Int(alpha)
+        return UInt8(min((Int(value) * 255 + alpha / 2) / alpha, 255))
     }
 }

@@ -98,8 +98,10 @@ import WebImageCodecs
             return start..<start + 12 + length
         }
         let (palette, alpha) = (try chunk("PLTE"), try chunk("tRNS"))
-        return data[..<palette.lowerBound] + data[alpha] + data[palette] + data[palette.upperBound..<alpha.lowerBound]
-            + data[alpha.upperBound...]
+        var result = data
+        result.removeSubrange(alpha)
+        result.insert(contentsOf: data[alpha], at: palette.lowerBound)
+        return result
     }
 
     @Test func `The name of a profile is the profile's own`() throws {

@@ -16,8 +16,10 @@ import Testing
                 if format == .rgb8 {
                     for channel in 0..<3 { row[3 * x + channel] = rgba[channel] }
                 } else {
+                    let alpha = Int(rgba[3])
                     for (position, channel) in [2, 1, 0].enumerated() {
-                        row[4 * x + position] = UInt8((Int(rgba[channel]) * Int(rgba[3]) * 2 + 255) / 510)
+                        let product: Int = Int(rgba[channel]) * alpha
+                        row[4 * x + position] = UInt8((product * 2 + 255) / 510)
                     }
                     row[4 * x + 3] = rgba[3]
                 }
@@ -157,7 +159,8 @@ import Testing
                 let high = Int(filter.end[output])
                 #expect(low >= 0 && low < high && high <= from && high - low <= filter.taps)
                 let weights = filter.weights[output * filter.taps..<(output + 1) * filter.taps]
-                #expect(abs(weights.reduce(0, +) - 1) < 1e-4)
+                let sum: Float = weights.reduce(0, +)
+                #expect(abs(sum - 1) < 1e-4)
                 #expect(weights.dropFirst(high - low).allSatisfy { $0 == 0 })
                 if output > 0 { #expect(low >= Int(filter.first[output - 1]) && high >= Int(filter.end[output - 1])) }
             }

@@ -11,6 +11,6 @@ import WebImageModel
     ]
 
     @Test func `Options have the bits that they have in SDWebImage, 0 to 25`() {
-        #expect(Self.bits.map(\.rawValue) == (0...25).map { 1 << UInt($0) })
+        #expect(Self.bits.map(\.rawValue) == (0...25).map { (bit: UInt) -> UInt in 1 << bit })
     }
 }

@@ -17,7 +17,7 @@ package enum EXIFThumbnail {
         // The image's directory only has the orientation: upright. It has 18 bytes; the thumbnail's directory follows it.
         block += directory([(0x0112, 3, 1 << 16)], next: 26)
         // The second directory has 6 entries. Two fractions of 72 dots per inch and the thumbnail follow it.
-        let fractions = UInt32(26 + 2 + 6 * 12 + 4)
+        let fractions: UInt32 = 26 + 2 + 6 * 12 + 4
         let start = fractions + 16
         block += directory(
             [

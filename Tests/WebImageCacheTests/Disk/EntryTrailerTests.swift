@@ -134,9 +134,9 @@ import Testing
         #expect(bytes.count == 4 + 1024 + 9 + 9 + 56)
         let start = bytes.count - 56
         #expect(Array(bytes[1028..<1037]) == [1, 0, 0, 0, 1, 0, 0, 0, UInt8(ascii: "k")])
-        #expect(Array(bytes[start..<(start + 8)]) == [4, 4, 0, 0, 0, 0, 0, 0])
-        #expect(Array(bytes[(start + 8)..<(start + 16)]) == [18, 0, 0, 0, 0, 0, 0, 0])
-        #expect(Array(bytes[(start + 32)..<(start + 40)]) == [2, 0, 0, 0, 0, 2, 0, 0])
+        #expect(bytes[start...].starts(with: [4, 4, 0, 0, 0, 0, 0, 0]))
+        #expect(bytes[(start + 8)...].starts(with: [18, 0, 0, 0, 0, 0, 0, 0]))
+        #expect(bytes[(start + 32)...].starts(with: [2, 0, 0, 0, 0, 2, 0, 0]))
         let footer = try #require(try footer(bytes))
         #expect(footer.bodyLength == 4 && footer.slotSize == 512 && footer.recordsLength == 18)
         #expect(footer.slotsRange == 4..<1028 && footer.trailerLength == 1098)

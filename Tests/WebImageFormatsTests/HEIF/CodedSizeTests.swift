@@ -139,7 +139,7 @@ import WebImage
         // Places of a thousand items, all of them the whole file.
         func box(_ type: String, _ body: [UInt8]) -> [UInt8] { number(body.count + 8, 4) + Array(type.utf8) + body }
         func number(_ value: Int, _ count: Int) -> [UInt8] {
-            (0..<count).reversed().map { UInt8(value >> (8 * $0) & 255) }
+            (0..<count).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
         }
         var places = number(0, 4) + [0x44, 0] + number(1000, 2)
         var entries = number(0, 4) + number(1000, 2)

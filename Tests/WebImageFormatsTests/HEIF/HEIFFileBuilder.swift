@@ -31,7 +31,7 @@ struct HEIFFileBuilder {
     }
 
     static func number(_ value: Int, _ count: Int) -> [UInt8] {
-        (0..<count).reversed().map { UInt8(value >> (8 * $0) & 255) }
+        (0..<count).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
     }
 
     static func box(_ type: String, _ body: [UInt8]) -> [UInt8] { number(body.count + 8, 4) + Array(type.utf8) + body }

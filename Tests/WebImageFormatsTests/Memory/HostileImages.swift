@@ -72,7 +72,8 @@ enum HostileImages {
     /// A square, by its header, without any data to decode.
     static func jpegXL(side: Int) -> [UInt8] {
         // From the lowest bit on: not a multiple of eight, a height of 30 bits, as wide as high, and all else as usual.
-        let bits = 3 << 1 | UInt64(side - 1) << 3 | 1 << 33 | 1 << 36 | 1 << 37
+        let fixed: UInt64 = 3 << 1 | 1 << 33 | 1 << 36 | 1 << 37
+        let bits = fixed | UInt64(side - 1) << 3
         let header = withUnsafeBytes(of: bits.littleEndian) { [UInt8]($0) }
         return [0xFF, 0x0A] + header + [UInt8](repeating: 0x55, count: 1000)
     }
