@@ -3,12 +3,12 @@
 readonly project="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 readonly system_python=/usr/bin/python3
 
-# Sets `parallel`: how `swift test` runs several tests at a time, twice as many as there are processors, because they wait for servers and programs.
-# Swift before 6.3 takes no number and would begin them all at once, so there one runs at a time.
+# find_parallel COUNT: sets `parallel`, how `swift test` runs so many tests at a time for each processor; tests wait for servers and programs. Swift
+# before 6.3 takes no number and would begin them all at once, so there one runs at a time.
 find_parallel() {
     parallel=(--no-parallel)
     if [[ "$(swift test --help-hidden)" == *experimental-maximum-parallelization-width* ]]; then
-        parallel=(--parallel --experimental-maximum-parallelization-width "$((2 * $(nproc)))")
+        parallel=(--parallel --experimental-maximum-parallelization-width "$(($1 * $(nproc)))")
     fi
 }
 
@@ -33,6 +33,7 @@ join() {
     wait "${besides[$1]}" || { tail -n 300 "$logs/$1-output.txt" && die "$1: failed; the output is in $logs/$1-output.txt"; }
     unset "besides[$1]"
 }
+join_all() { for name in "${!besides[@]}"; do join "$name"; done; }
 
 # Reads paths, and prints a pattern of the tests in these files, which is empty if there are none.
 tests_in() {
@@ -41,8 +42,8 @@ tests_in() {
     [ -z "$files" ] || echo "/($files)\.swift:"
 }
 
-# tagged SANITIZER FOLDER…: prints a pattern of the tests in files with its tag.
-tagged() { { grep -rl "\.tags(.*\.$1Sanitizer" --include='*.swift' "${@:2}" || true; } | tests_in; }
+# tagged SANITIZER FOLDER…: prints the files with its tag.
+tagged() { { grep -rl "\.tags(.*\.$1Sanitizer" --include='*.swift' "${@:2}" || true; } | sort; }
 
 # only_sanitized FOLDER…: prints a pattern of the tests in files with a sanitizer's tag that repeat no work less often under it.
 only_sanitized() {

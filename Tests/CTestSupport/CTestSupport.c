@@ -103,8 +103,11 @@ int ctest_run_main_queue(int milliseconds) {
 int ctest_thread_number(void) { return (int)gettid(); }
 
 void ctest_move_thread(int processor) {
-    cpu_set_t set;
+    cpu_set_t allowed, set;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
     CPU_ZERO(&set);
     CPU_SET(processor, &set);
     sched_setaffinity(0, sizeof set, &set);
+    // Threads that it starts inherit what it may use.
+    sched_setaffinity(0, sizeof allowed, &allowed);
 }

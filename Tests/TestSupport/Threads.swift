@@ -166,5 +166,5 @@ public enum ThreadTime {
     }
 }
 
-/// Lets the calling thread run on that processor only, if it may.
+/// Moves the calling thread to that processor, if it may run there. It may be moved away again at any time.
 public func moveThread(toProcessor number: Int) { ctest_move_thread(Int32(number)) }

@@ -77,7 +77,7 @@ final class RedisServer: Sendable {
 
 extension RedisClient {
     /// The reply to a command, or the failure.
-    func reply(_ command: RedisCommand, key: String = "", patience: Double = 10) async -> Result<
+    func reply(_ command: RedisCommand, key: String = "", patience: Double = 60) async -> Result<
         RESPValue, RedisFailure
     > {
         await withCheckedContinuation { continuation in
@@ -85,7 +85,7 @@ extension RedisClient {
         }
     }
 
-    func reply(_ words: String..., key: String = "", patience: Double = 10) async -> Result<RESPValue, RedisFailure> {
+    func reply(_ words: String..., key: String = "", patience: Double = 60) async -> Result<RESPValue, RedisFailure> {
         var command = RedisCommand()
         command.arguments = words.map { Data($0.utf8) }
         return await reply(command, key: key, patience: patience)

@@ -26,7 +26,7 @@ struct TLSTests {
         var configuration = try RedisConfiguration(url: "rediss://\(host):\(server.port)")
         configuration.tls.value = try TLSContext(files)
         // Longer than the machine that runs the tests is busy with others.
-        (configuration.connectTimeout, configuration.silence) = (10_000_000_000, 10_000_000_000)
+        (configuration.connectTimeout, configuration.silence) = (60_000_000_000, 60_000_000_000)
         return RedisClient(configuration)
     }
 

@@ -18,7 +18,7 @@ int ctest_spawn(
     const char *program, char *const *arguments, char *const *environment, const char *directory, int input, int output,
     int errors);
 
-/// Lets the calling thread run on that processor only, if it may.
+/// Moves the calling thread to that processor, if it may run there. It may be moved away again at any time.
 void ctest_move_thread(int processor);
 
 /// Returns a descriptor that becomes readable when a file in a directory was written to, or closed after that; -1 on failure.
