@@ -2,8 +2,8 @@ import CPopplerShims
 import FoundationEssentials
 import WebImageCodecs
 
-/// A document that poppler has opened.
-final class PDFDocument {
+/// A document that poppler has opened. Not safe to use from several threads at a time: who uses it takes it from where it was kept.
+final class PDFDocument: @unchecked Sendable {
     /// A page: its index, and its size in points.
     struct Page {
         let index: Int
@@ -47,6 +47,13 @@ final class PDFDocument {
     }
 
     deinit { webimage_pdf_close(handle) }
+
+    /// Whether it was opened from these bytes: the same memory, which it retains, not other memory with the same content.
+    func isOpened(from data: Data) -> Bool {
+        self.data.withUnsafeBytes { own in
+            data.withUnsafeBytes { own.baseAddress == $0.baseAddress && own.count == $0.count }
+        }
+    }
 
     /// Reads the size of a page, counted from 0.
     ///

@@ -3,6 +3,9 @@ package import WebImageCodecs
 
 /// Draws pages of PDF documents with poppler, in this process. Only for the worker program: poppler is GPL, and a drawing cannot be cancelled.
 package struct PopplerCoder: ImageCoder {
+    /// The document of the last estimate, for the decode that follows it: to open a document takes as long as to draw it, and longer if it is encrypted.
+    private let estimated = Lock<PDFDocument?>(nil)
+
     package init() {}
 
     package func canDecode(_ data: Data) -> Bool { ImageFormat(detecting: data) == .pdf }
@@ -15,7 +18,7 @@ package struct PopplerCoder: ImageCoder {
     }
 
     package func decode(_ data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
-        let document = try PDFDocument(data)
+        let document = try opened(data)
         let page = try document.page(options.page)
         let plan = try page.plan(options)
         let canvas = try Bitmap.allocate(
@@ -34,7 +37,11 @@ package struct PopplerCoder: ImageCoder {
     /// Counts the pixels, a canvas for them and for some groups that are blended separately, and the largest embedded image, which is unpacked before
     /// it is scaled. An estimate: poppler has no memory limit. Reads the whole document.
     package func memoryNeed(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> DecodeMemoryNeed {
-        let plan = try PDFDocument(data).page(options.page).plan(options)
+        // Other bytes may be where those of the last one were.
+        estimated.withLock { $0 = nil }
+        let document = try PDFDocument(data)
+        let plan = try document.page(options.page).plan(options)
+        estimated.withLock { $0 = document }
         let canvas = AssemblyNeed.bitmap(plan, bytesPerPixel: 4)
         let format = options.pixelFormat ?? .rgb8
         let canvasCount = format == .bgra8Premultiplied ? Self.groups : Self.groups + 1
@@ -45,6 +52,11 @@ package struct PopplerCoder: ImageCoder {
             workingByteCount: canvasCount * canvas + (overflow ? most : min(images, most)) + 2 * data.count
                 + Self.tables
         )
+    }
+
+    private func opened(_ data: Data) throws(WebImageError) -> PDFDocument {
+        if let document = estimated.withLock({ $0.take() }), document.isOpened(from: data) { return document }
+        return try PDFDocument(data)
     }
 
     package func canEncode(to format: ImageFormat) -> Bool { false }

@@ -33,8 +33,23 @@ static void copy_message(const char *text, char *message, size_t length) {
     message[length - 1] = 0;
 }
 
+// poppler makes its tables of characters and fonts with the first document, and frees them with the last. One that is never closed keeps them.
+static void keep_tables(void) {
+    static const char text[] = "%PDF-1.4\n1 0 obj <</Type /Catalog /Pages 2 0 R>> endobj 2 0 obj <</Type /Pages /Kids [] /Count 0>> endobj\n"
+                               "trailer <</Root 1 0 R>>\n";
+    static bool is_done;
+    if (is_done) return;
+    is_done = true;
+    GBytes *data = g_bytes_new_static(text, sizeof text - 1);
+    GError *error = NULL;
+    poppler_document_new_from_bytes(data, NULL, &error);
+    g_bytes_unref(data);
+    if (error != NULL) g_error_free(error);
+}
+
 webimage_pdf *webimage_pdf_open(
     const void *bytes, size_t count, enum webimage_pdf_problem *problem, char *message, size_t message_length) {
+    keep_tables();
     GBytes *data = g_bytes_new_static(bytes, count);
     GError *error = NULL;
     PopplerDocument *document = poppler_document_new_from_bytes(data, NULL, &error);

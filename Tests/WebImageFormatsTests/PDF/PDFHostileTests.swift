@@ -183,6 +183,20 @@ struct PDFHostileTests {
 
     // MARK: The estimate
 
+    /// A worker that has estimated a document keeps it open for the decode; the bytes of the next document come to the same place.
+    @Test func `A document is never drawn in place of a damaged one of the same length`() async throws {
+        let coder = PDFHarness.coder()
+        let good = PDFHarness.good
+        let damaged = Data("%PDF-1.4\n".utf8) + Data(repeating: 0x20, count: good.count - 9)
+        for _ in 0..<3 {
+            let error = await valueOnThread {
+                _ = try? coder.memoryNeed(of: good, options: ImageDecodeOptions())
+                return #expect(throws: WebImageError.self) { try coder.decode(damaged, options: ImageDecodeOptions()) }
+            }
+            #expect(error?.code == .badImageData, "\(error as Any)")
+        }
+    }
+
     @Test func `The largest image is found in the document, without parsing it`() throws {
         let sizes = { (text: String) in PDFImageSizes.largestPixelCount(in: Data(text.utf8)) }
         #expect(sizes("") == 0 && sizes("/Width") == 0 && sizes("/Width 5") == 0 && sizes("/Width /Height 7") == 0)
