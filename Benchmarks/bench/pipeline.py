@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import statistics
 
 from . import cold, psnr
 from .model import Contract, Row
@@ -26,8 +27,8 @@ def rows(shop):
 def quality_rows(shop, quality, pictures, urls):
     cores = os.cpu_count()
     runs = {
-        "ours": lambda: shop.ours("pipeline-bench", quality, JPEG_QUALITY, urls, shop.folder("ours")),
-        "C": lambda: shop.c("thumbnail-pipeline", quality, cores, JPEG_QUALITY, urls, shop.folder("C")),
+        "ours": lambda: in_a_row(shop, lambda: shop.ours("pipeline-bench", quality, JPEG_QUALITY, urls, shop.folder("ours"))),
+        "C": lambda: in_a_row(shop, lambda: shop.c("thumbnail-pipeline", quality, cores, JPEG_QUALITY, urls, shop.folder("C"))),
     }
     pillow = None
     if not shop.quick:
@@ -64,6 +65,12 @@ def quality_rows(shop, quality, pictures, urls):
     yield Row(f"pipeline-{quality}-psnr", f"Thumbnails of {name}, luma PSNR", "dB", [ours], peers={c: [theirs]},
               contracts=[Contract(">=", 34.9 if quality == "high" else 33.4)], more_is_better=True, in_chart=False,
               note="mean over the pictures, against a full decode and Pillow's Lanczos")
+
+
+def in_a_row(shop, run):
+    """Three runs as one, of two seconds: what else the machine does lasts less, and would be in the turn of one program only."""
+    reports = [run() for _ in range(1 if shop.quick else 3)]
+    return {"pictures": statistics.harmonic_mean(column(reports, "pictures")), "peak": max(column(reports, "peak"))}
 
 
 def python_peer(shop, python, script, quality, urls):
