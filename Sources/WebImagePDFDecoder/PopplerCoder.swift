@@ -12,6 +12,7 @@ package struct PopplerCoder: ImageCoder {
 
     /// Reads the size of the first page, and the number of pages.
     package func properties(of data: Data, limits: ImageLimits) throws(WebImageError) -> ImageProperties {
+        estimated.withLock { $0 = nil }
         let properties = try PDFDocument(data).page(0).properties
         try limits.check(width: properties.width, height: properties.height)
         return properties
