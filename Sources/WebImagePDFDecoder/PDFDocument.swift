@@ -2,7 +2,7 @@ import CPopplerShims
 import FoundationEssentials
 import WebImageCodecs
 
-/// A document that poppler has opened. Not safe to use from several threads at a time: who uses it takes it from where it was kept.
+/// A document that poppler has opened. Only one thread may use it at a time.
 final class PDFDocument: @unchecked Sendable {
     /// A page: its index, and its size in points.
     struct Page {
@@ -48,7 +48,7 @@ final class PDFDocument: @unchecked Sendable {
 
     deinit { webimage_pdf_close(handle) }
 
-    /// Whether it was opened from these bytes: the same memory, which it retains, not other memory with the same content.
+    /// Returns a Boolean value that indicates whether the document was opened from this memory. Equal bytes elsewhere do not count.
     func isOpened(from data: Data) -> Bool {
         self.data.withUnsafeBytes { own in
             data.withUnsafeBytes { own.baseAddress == $0.baseAddress && own.count == $0.count }

@@ -3,7 +3,7 @@ package import WebImageCodecs
 
 /// Draws pages of PDF documents with poppler, in this process. Only for the worker program: poppler is GPL, and a drawing cannot be cancelled.
 package struct PopplerCoder: ImageCoder {
-    /// The document of the last estimate, for the decode that follows it: to open a document takes as long as to draw it, and longer if it is encrypted.
+    /// The document of the last estimate, which the following decode takes. Opening a document again takes time, above all if it is encrypted.
     private let estimated = Lock<PDFDocument?>(nil)
 
     package init() {}

@@ -83,17 +83,16 @@ enum DecodeMemory {
         _ data: Data,
         _ ways: [(name: String, change: @Sendable (inout ImageDecodeOptions) -> Void)] = ways
     ) {
-        // Tables and profiles that are kept once created.
-        _ = try? coder.decode(data, options: ImageDecodeOptions())
         for way in ways {
             var options = ImageDecodeOptions()
             way.change(&options)
-            let (taken, image) = unpooledHeapPeak { try? coder.decode(data, options: options) }
-            guard let image else { continue }
+            // Tables and profiles that are kept once created.
+            guard (try? coder.decode(data, options: options)) != nil else { continue }
             guard let need = try? coder.memoryNeed(of: data, options: options) else {
                 print(name, way.name, "needs nothing known", 0, 0, 0)
                 continue
             }
+            let (taken, image) = unpooledHeapPeak { try? coder.decode(data, options: options) }
             printRow(name, way.name, need: need.totalByteCount, taken: taken, of: image)
         }
     }
