@@ -104,11 +104,6 @@ int webimage_set_access_time(int fd, int64_t seconds, int64_t nanoseconds) {
     return futimens(fd, times) == 0 ? 0 : -errno;
 }
 
-unsigned webimage_current_processor(void) {
-    int processor = sched_getcpu();
-    return processor < 0 ? 0 : (unsigned)processor;
-}
-
 static int signal_pipe[2] = {-1, -1};
 
 static void send_to_pipe(int number) {

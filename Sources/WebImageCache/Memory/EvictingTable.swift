@@ -8,11 +8,11 @@ package final class EvictingTable<Value: AnyObject & Sendable>: Sendable {
         var table = CacheTable<Value>()
         var policy: EvictionPolicy
 
-        func find(_ key: MemoryCacheKey) -> UInt32? {
-            KeyDigest.withBytes(of: key.string) { table.find(key.digest, $0) }
+        func find(_ key: MemoryCacheKey) -> (id: UInt32, value: Value)? {
+            KeyHash.withBytes(of: key.string) { table.find(key.keyHash, $0) }
         }
 
-        mutating func take(_ id: UInt32) -> Value {
+        mutating func take(_ id: UInt32) -> Value? {
             policy.remove(id)
             return table.remove(id)
         }
@@ -38,22 +38,22 @@ package final class EvictingTable<Value: AnyObject & Sendable>: Sendable {
     /// Returns the object of a key, and counts this as a use; nil if there is none.
     package func value(forKey key: MemoryCacheKey) -> Value? {
         state.withLock { state in
-            guard let id = state.find(key) else { return nil }
+            guard let (id, value) = state.find(key) else { return nil }
             state.policy.touch(id)
-            return state.table.value(of: id)
+            return value
         }
     }
 
     /// Stores an object in place of one with the same key. An object that costs more than the limit is not stored.
     package func set(_ value: Value, cost: Int, forKey key: MemoryCacheKey) {
         // Released when the lock is not held.
-        var released: [Value] = []
+        var released: [Value?] = []
         state.withLock { state in
-            if let id = state.find(key) { released.append(state.take(id)) }
+            if let (id, _) = state.find(key) { released.append(state.take(id)) }
             let cost = min(max(cost, 0), 1 << 40)
             guard state.policy.admits(cost: cost) else { return }
-            let id = state.policy.insert(hash: key.digest.high, cost: cost)
-            KeyDigest.withBytes(of: key.string) { state.table.insert(id, key.digest, $0, value) }
+            let id = state.policy.insert(hash: key.keyHash, cost: cost)
+            KeyHash.withBytes(of: key.string) { state.table.insert(id, key.keyHash, $0, value) }
             while let victim = state.policy.victim() { released.append(state.take(victim.id)) }
         }
         withExtendedLifetime(released) {}
@@ -61,7 +61,7 @@ package final class EvictingTable<Value: AnyObject & Sendable>: Sendable {
 
     /// Removes the object of a key.
     package func remove(_ key: MemoryCacheKey) {
-        let released = state.withLock { state in state.find(key).map { state.take($0) } }
+        let released = state.withLock { state in state.find(key).map { state.take($0.id) } }
         withExtendedLifetime(released) {}
     }
 }

@@ -35,6 +35,14 @@ struct EvictionPolicy: ~Copyable {
         return slab.insert(hash: hash, cost: cost, frequency: frequency, epoch: sketch.epoch)
     }
 
+    /// Records requests of entries, the oldest first.
+    mutating func touch(_ ids: UnsafeBufferPointer<UInt32>) {
+        // The processor waits once for what all of them need from memory, not for each after the other.
+        slab.prefetch(ids)
+        for id in ids { sketch.prefetch(slab.entries[Int(id)].hash) }
+        for id in ids { touch(id) }
+    }
+
     /// Records a request of an entry.
     mutating func touch(_ id: UInt32) {
         let (hash, cost) = (slab.entries[Int(id)].hash, slab.entries[Int(id)].cost)

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The rule that selects the entry to evict.
@@ -71,6 +72,18 @@ struct EvictionSlab {
         totalCost += cost
         linkFirst(id)
         return id
+    }
+
+    /// Begins to load entries and their neighbors in the list from memory.
+    func prefetch(_ ids: UnsafeBufferPointer<UInt32>) {
+        entries.withUnsafeBufferPointer { entries in
+            guard let base = entries.baseAddress else { return }
+            for id in ids { webimage_prefetch(base + Int(id)) }
+            for id in ids {
+                webimage_prefetch(base + Int(entries[Int(id)].previous))
+                webimage_prefetch(base + Int(entries[Int(id)].next))
+            }
+        }
     }
 
     mutating func touch(_ id: UInt32, frequency: UInt8, epoch: UInt16) {

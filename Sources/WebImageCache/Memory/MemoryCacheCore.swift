@@ -51,22 +51,22 @@ final class MemoryCacheCore: @unchecked Sendable {
 
     @inline(__always)
     func value(for key: MemoryCacheKey) -> Image? {
-        KeyDigest.withBytes(of: key.string) { value(key.digest, $0) }
+        KeyHash.withBytes(of: key.string) { value(key.keyHash, $0) }
     }
 
     @inline(__always)
     func value(for string: String) -> Image? {
-        KeyDigest.withBytes(of: string) { value(KeyDigest($0), $0) }
+        KeyHash.withBytes(of: string) { value(KeyHash.of($0), $0) }
     }
 
     @inline(never)
-    private func value(_ digest: KeyDigest, _ key: UnsafeRawBufferPointer) -> Image? {
+    private func value(_ hash: UInt64, _ key: UnsafeRawBufferPointer) -> Image? {
         let stripe = stripes.current
         stripe.lock()
-        guard let (id, value) = table.pointee.lookUp(digest, key) else {
+        guard let (id, value) = table.pointee.find(hash, key) else {
             let usesWeakCache = table.pointee.hasWeakLevel
             stripe.unlock()
-            return usesWeakCache ? revive(MemoryCacheKey(String(decoding: key, as: UTF8.self), digest)) : nil
+            return usesWeakCache ? revive(MemoryCacheKey(String(decoding: key, as: UTF8.self), hash: hash)) : nil
         }
         if stripe.note(id) { learn(from: stripe) }
         stripe.unlock()
@@ -75,11 +75,11 @@ final class MemoryCacheCore: @unchecked Sendable {
 
     /// Returns the value of a key without counting this as a use.
     func unusedValue(for string: String) -> Image? {
-        KeyDigest.withBytes(of: string) { key in
+        KeyHash.withBytes(of: string) { key in
             let stripe = stripes.current
             stripe.lock()
             defer { stripe.unlock() }
-            return table.pointee.lookUp(KeyDigest(key), key)?.value
+            return table.pointee.find(KeyHash.of(key), key)?.value
         }
     }
 
@@ -101,9 +101,9 @@ final class MemoryCacheCore: @unchecked Sendable {
             guard table.pointee.hasWeakLevel, let found = writers.weak.value(for: key) else { return (nil, nil) }
             let value = withTableLocked(&writers) { writers -> Image in
                 // Another thread may have stored a value since the miss.
-                if let newer = KeyDigest.withBytes(of: key.string, { table.pointee.find(key.digest, $0) }) {
+                if let newer = KeyHash.withBytes(of: key.string, { table.pointee.find(key.keyHash, $0) }) {
                     leftovers.seen.append(found.value)
-                    return table.pointee.value(of: newer)
+                    return newer.value
                 }
                 put(found.value, cost: found.cost, for: key, &writers, &leftovers)
                 return found.value
@@ -131,11 +131,11 @@ final class MemoryCacheCore: @unchecked Sendable {
     /// Removes a key; with `value`, only if the key has that value.
     func remove(_ key: MemoryCacheKey, onlyIf value: Image? = nil) {
         write { writers, leftovers in
-            let id = KeyDigest.withBytes(of: key.string) { table.pointee.find(key.digest, $0) }
-            if let value, let id, table.pointee.value(of: id) !== value { return }
+            let found = KeyHash.withBytes(of: key.string) { table.pointee.find(key.keyHash, $0) }
+            if let value, let found, found.value !== value { return }
             writers.weak.remove(key)
-            guard let id else { return }
-            take(id, .removed, &writers, &leftovers)
+            guard let found else { return }
+            take(found.id, .removed, &writers, &leftovers)
         }
     }
 
@@ -214,16 +214,16 @@ final class MemoryCacheCore: @unchecked Sendable {
     ) {
         let fits = writers.policy.admits(cost: cost)
         let cost = min(cost, Self.maximumCost)
-        KeyDigest.withBytes(of: key.string) { bytes in
-            if let id = table.pointee.find(key.digest, bytes) {
+        KeyHash.withBytes(of: key.string) { bytes in
+            if let (id, _) = table.pointee.find(key.keyHash, bytes) {
                 guard fits else { return take(id, .replaced, &writers, &leftovers) }
                 let old = table.pointee.replace(id, with: value)
                 writers.policy.replace(id, cost: cost)
-                if old !== value {
+                if let old, old !== value {
                     leftovers.removals.append(MemoryCache.Eviction(key: key.string, image: old, reason: .replaced))
                 }
             } else if fits {
-                table.pointee.insert(writers.policy.insert(hash: key.digest.high, cost: cost), key.digest, bytes, value)
+                table.pointee.insert(writers.policy.insert(hash: key.keyHash, cost: cost), key.keyHash, bytes, value)
             }
         }
         makeRoom(&writers, &leftovers)
@@ -237,7 +237,9 @@ final class MemoryCacheCore: @unchecked Sendable {
 
     private func take(_ id: UInt32, _ reason: Reason, _ writers: inout Writers, _ leftovers: inout Leftovers) {
         let key = writers.handler == nil ? "" : table.pointee.key(of: id)
-        leftovers.removals.append(MemoryCache.Eviction(key: key, image: table.pointee.remove(id), reason: reason))
+        if let value = table.pointee.remove(id) {
+            leftovers.removals.append(MemoryCache.Eviction(key: key, image: value, reason: reason))
+        }
         writers.policy.remove(id)
     }
 

@@ -63,7 +63,7 @@ struct ShadowCache: ~Copyable {
 
     /// Records a request for a key of the sample. Returns whether a cache with this rule and these limits would have had it.
     mutating func request(_ hash: UInt64, cost: Int, frequency: UInt8, epoch: UInt16, limits: EvictionLimits) -> Bool {
-        if let id = index.find(hash, where: { _ in true }) {
+        if let id = index.find(hash, where: { slab.entries[Int($0)].hash == hash }) {
             slab.touch(id, frequency: frequency, epoch: epoch)
             slab.setCost(cost, of: id)
             shrink(to: limits, epoch: epoch)
@@ -89,7 +89,7 @@ struct ShadowCache: ~Copyable {
     }
 
     private mutating func remove(_ id: UInt32) {
-        index.remove(slab.entries[Int(id)].hash, id)
+        index.remove(slab.entries[Int(id)].hash) { $0 == id }
         slab.remove(id)
     }
 }

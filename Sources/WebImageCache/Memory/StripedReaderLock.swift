@@ -51,8 +51,8 @@ struct StripedReaderLock: ~Copyable {
         }
 
         /// Passes the hits to `body`, the oldest first, and clears the list. Call with the lock held.
-        func takeHits(_ body: (UInt32) -> Void) {
-            for position in 0..<hitCount.pointee { body(hits[position]) }
+        func takeHits(_ body: (UnsafeBufferPointer<UInt32>) -> Void) {
+            body(UnsafeBufferPointer(start: hits, count: hitCount.pointee))
             hitCount.pointee = 0
             skips.pointee = 0
         }
@@ -61,38 +61,38 @@ struct StripedReaderLock: ~Copyable {
     fileprivate static let maximumHits = 64
     private static let stride = 512
     private let base: UnsafeMutableRawPointer
-    private let mask: UInt32
+    private let mask: Int
 
     /// - Parameter wanted: The number of stripes; one per processor if nil.
     init(stripeCount wanted: Int? = nil) {
         let processors = min(max(wanted ?? sysconf(Int32(_SC_NPROCESSORS_CONF)), 1), 16)
         var count = 1
         while count < processors { count *= 2 }
-        mask = UInt32(count - 1)
+        mask = count - 1
         base = .allocate(byteCount: count * Self.stride, alignment: 128)
         for index in 0..<count { Stripe(base: base + index * Self.stride).initialize() }
     }
 
     deinit {
-        for index in 0...Int(mask) { Stripe(base: base + index * Self.stride).destroy() }
+        for index in 0...mask { Stripe(base: base + index * Self.stride).destroy() }
         base.deallocate()
     }
 
     /// The stripe of the processor that the caller runs on. The thread may be moved to another one at any time, which only costs
     /// speed.
     @inline(__always)
-    var current: Stripe { Stripe(base: base + Int(webimage_current_processor() & mask) * Self.stride) }
+    var current: Stripe { Stripe(base: base + (Int(webimage_current_processor()) & mask) * Self.stride) }
 
     /// Runs `body` with all readers locked out.
     func withAllLocked<Result>(_ body: () -> Result) -> Result {
-        for index in 0...Int(mask) { stripe(index).lock() }
-        defer { for index in 0...Int(mask) { stripe(index).unlock() } }
+        for index in 0...mask { stripe(index).lock() }
+        defer { for index in 0...mask { stripe(index).unlock() } }
         return body()
     }
 
     /// Passes the hits of all stripes to `body`. Call within ``withAllLocked(_:)``.
-    func takeAllHits(_ body: (UInt32) -> Void) {
-        for index in 0...Int(mask) { stripe(index).takeHits(body) }
+    func takeAllHits(_ body: (UnsafeBufferPointer<UInt32>) -> Void) {
+        for index in 0...mask { stripe(index).takeHits(body) }
     }
 
     private func stripe(_ index: Int) -> Stripe { Stripe(base: base + index * Self.stride) }

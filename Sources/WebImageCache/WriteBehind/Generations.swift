@@ -33,7 +33,7 @@ struct Generations {
         change(key)
     }
 
-    private static func place(of key: MemoryCacheKey?) -> Int { key.map { Int($0.digest.low >> 56) } ?? 256 }
+    private static func place(of key: MemoryCacheKey?) -> Int { key.map { Int($0.keyHash >> 56) } ?? 256 }
 }
 
 /// The generation (version stamp) of a cache key.

@@ -130,6 +130,15 @@ import Testing
         #expect(shadow.count == 1)
     }
 
+    @Test func `A shadow distinguishes keys whose hashes are only half the same`() {
+        var shadow = ShadowCache(rule: .recency, seed: 1)
+        var hits: [Bool] = []
+        for hash in [1, 1 | 1 << 40, 1, 1 | 1 << 40] as [UInt64] {
+            hits.append(shadow.request(hash, cost: 1, frequency: 1, epoch: 0, limits: EvictionLimits(cost: 2)))
+        }
+        #expect(hits == [false, false, true, true])
+    }
+
     @Test func `Recency is used until the other policy has proved better`() {
         let policy = EvictionPolicy(limits: EvictionLimits(cost: 1))
         #expect(policy.rule == .recency)
@@ -173,13 +182,25 @@ import Testing
     @Test func `Halving is due after twenty requests per entry`() {
         var sketch = FrequencySketch(capacity: 64)
         for _ in 0..<1999 { _ = sketch.add(1) }
-        #expect(!sketch.isDue(count: 100))
+        let isDueEarly = sketch.isDue(count: 100)
         _ = sketch.add(1)
-        #expect(sketch.isDue(count: 100))
+        let isDue = sketch.isDue(count: 100)
+        #expect(!isDueEarly && isDue)
     }
 }
 
 @Suite struct HashIndexTests {
+    @Test func `An entry is replaced, and only the one that is meant`() {
+        var index = HashIndex<UInt32>()
+        index.insert(7, 1)
+        index.insert(7, 2)
+        let replaced = [index.replace(7, with: 3) { $0 == 2 }, index.replace(7, with: 4) { $0 == 2 }]
+        #expect(replaced == [2, nil])
+        let found = [index.find(7) { $0 == 1 }, index.find(7) { $0 == 3 }, index.find(7) { $0 == 2 }]
+        #expect(found == [1, 3, nil])
+        #expect(index.count == 2)
+    }
+
     @Test(arguments: [UInt64(1), 2, 3]) func `The table matches a dictionary`(seed: UInt64) {
         var index = HashIndex<UInt32>()
         var model: [UInt32: UInt64] = [:]
@@ -187,12 +208,13 @@ import Testing
         for _ in 0..<20_000 {
             let id = UInt32(1 + random.below(500))
             if let hash = model.removeValue(forKey: id) {
-                index.remove(hash, id)
+                let removed = index.remove(hash) { $0 == id }
+                #expect(removed == id)
                 let found = index.find(hash) { $0 == id }
                 #expect(found == nil)
             } else {
-                // Few values, so that many collide and runs wrap around the end.
-                let hash = UInt64(bitPattern: Int64(random.below(40) - 20))
+                // Few values, so that many collide and runs wrap around the end; some differ only in the bits that are not stored.
+                let hash = UInt64(bitPattern: Int64(random.below(40) - 20)) ^ UInt64(random.below(2)) << 40
                 model[id] = hash
                 index.insert(hash, id)
             }

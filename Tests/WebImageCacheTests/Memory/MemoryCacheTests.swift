@@ -55,20 +55,19 @@ import Testing
         #expect(MemoryCacheKey("a").hashValue == MemoryCacheKey("a").hashValue)
     }
 
-    @Test func `Keys with colliding digests are distinguished`() {
+    @Test func `Keys with colliding hashes are distinguished`() {
         var table = CacheTable<Image>()
-        let digest = KeyDigest(low: 1, high: 2)
+        let hash: UInt64 = 1
         let images = (0..<3).map { _ in Image.tiny() }
         for (number, key) in ["one", "two", "six"].enumerated() {
-            KeyDigest.withBytes(of: key) { table.insert(UInt32(number + 1), digest, $0, images[number]) }
+            KeyHash.withBytes(of: key) { table.insert(UInt32(number + 1), hash, $0, images[number]) }
         }
         for (number, key) in ["one", "two", "six"].enumerated() {
-            let id = KeyDigest.withBytes(of: key) { table.find(digest, $0) }
-            #expect(id == UInt32(number + 1))
-            let (value, stored) = (table.value(of: UInt32(number + 1)), table.key(of: UInt32(number + 1)))
-            #expect(value === images[number] && stored == key)
+            let found = KeyHash.withBytes(of: key) { table.find(hash, $0) }
+            #expect(found?.id == UInt32(number + 1))
+            #expect(found?.value === images[number] && table.key(of: UInt32(number + 1)) == key)
         }
-        let missing = KeyDigest.withBytes(of: "ten") { table.find(digest, $0) }
+        let missing = KeyHash.withBytes(of: "ten") { table.find(hash, $0) }
         #expect(missing == nil)
         for id in UInt32(1)...3 {
             let removed = table.remove(id)

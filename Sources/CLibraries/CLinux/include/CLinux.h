@@ -14,6 +14,9 @@ static inline long webimage_atomic_add(long *number, long count) {
     return __atomic_add_fetch(number, count, __ATOMIC_RELAXED);
 }
 
+/// Begins to load the memory at an address into the processor's caches, where it can be written, too. Any address is allowed.
+static inline void webimage_prefetch(const void *address) { __builtin_prefetch(address, 1); }
+
 /// Returns what ``webimage_sanitizer_release`` and ``webimage_sanitizer_acquire`` take: they tell the thread sanitizer that what
 /// happened before the one also happened before the other. All three do nothing in a build without it.
 void *webimage_sanitizer_order(void);
@@ -65,8 +68,9 @@ int webimage_open_unnoticed(int directory, const char *path, int flags);
 /// Sets the access time of an open file. Returns 0, or the negative error number.
 int webimage_set_access_time(int fd, int64_t seconds, int64_t nanoseconds);
 
-/// Returns the processor that the calling thread currently runs on; 0 if not known.
-unsigned webimage_current_processor(void);
+/// Returns the processor that the calling thread currently runs on; negative if not known. Declared under another name, because the
+/// toolchain's module of the system's headers declares it, too.
+int webimage_current_processor(void) __asm__("sched_getcpu");
 
 /// Returns the end from which signal numbers are read, one byte each; created by the first call, which must return before the next.
 /// Returns the descriptor, or the negative error number.
