@@ -8,7 +8,7 @@ final class TestClient: Sendable {
 
     /// Nil without a listener.
     init?(port: UInt16) {
-        socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return nil }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -20,9 +20,11 @@ final class TestClient: Sendable {
             }
         }
         guard isConnected else {
+            // Closed here only: `deinit` is not called before the property is set.
             Glibc.close(socket)
             return nil
         }
+        self.socket = socket
     }
 
     deinit { close() }

@@ -24,12 +24,17 @@ final class ClientDepartures: Sendable {
     /// Nil if the system has no descriptor or no thread.
     init?() {
         descriptor = webimage_http_departures_open()
-        guard descriptor >= 0 else { return nil }
-        let isStarted = DetachedThread.start(name: "webimage-leave") { [descriptor, state, threadEnd] in
-            Self.watch(descriptor, state)
+        let isStarted =
+            descriptor >= 0
+            && DetachedThread.start(name: "webimage-leave") { [descriptor, state, threadEnd] in
+                Self.watch(descriptor, state)
+                threadEnd.open()
+            }
+        guard isStarted else {
+            // `deinit` waits for it.
             threadEnd.open()
+            return nil
         }
-        guard isStarted else { return nil }
     }
 
     deinit {
