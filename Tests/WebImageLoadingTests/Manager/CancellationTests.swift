@@ -148,15 +148,16 @@ import Testing
     @Test func `A task cancelled before it starts throws the cancellation`() async throws {
         let harness = ManagerHarness()
         let context = harness.context()
-        let gate = EventCounter()
+        let (cancellation, unfinished) = AsyncStream<Void>.makeStream()
         let task = Task {
-            await gate.wait(for: 1)
+            // Ends only when the task is cancelled.
+            for await _ in cancellation {}
             return try await harness.manager.image(with: harness.url, context: context)
         }
         task.cancel()
-        gate.signal()
         await #expect(throws: WebImageError.cancelled(harness.url)) { try await task.value }
         #expect(harness.manager.pipeline.runningCount == 0)
+        unfinished.finish()
     }
 
     @Test func `A task that waits for bytes can be cancelled`() async throws {
