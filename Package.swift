@@ -263,7 +263,7 @@ let package = Package(
         module("WebImageSupport", c: "CLinux", "CXXHash"),
         module("WebImageModel", on: "WebImageSupport", c: "CLinux", "CPixels"),
         module("WebImageHTTP", on: "WebImageModel", c: "CCurl", "CIDN2", "CLinux"),
-        module("WebImageCache", on: "WebImageModel", c: "CLinux", "CXXHash"),
+        module("WebImageCache", on: "WebImageModel", c: "CLinux"),
         module("WebImageCodecs", on: "WebImageModel", c: "CWebP", "CLCMS", "CPixels", "CJPEGShims", "CPNGShims"),
         module("WebImagePlayer", on: "WebImageModel"),
         module("WebImageIsolation", on: "WebImageModel", c: "CIsolation"),

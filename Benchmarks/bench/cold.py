@@ -30,8 +30,8 @@ def rows(shop):
     with nginx(tiles[0].parent, shop.scratch / "nginx-tiles") as address:
         urls = shop.text_file("tiles.txt", [f"{address}/{path.name}" for path in tiles])
         results = shop.in_turns({
-            "ours": lambda: in_a_row(shop, lambda: run(shop.ours, "cold-load-bench", shop, urls, len(tiles))),
-            "C": lambda: in_a_row(shop, lambda: run(shop.c, "cold-load", shop, urls, len(tiles))),
+            "ours": lambda: mean(shop, lambda: run(shop.ours, "cold-load-bench", shop, urls, len(tiles))),
+            "C": lambda: mean(shop, lambda: run(shop.c, "cold-load", shop, urls, len(tiles))),
             "ours, counted": lambda: run(shop.ours, "cold-load-bench", shop, urls, len(tiles), env=shop.counting()),
             "C, counted": lambda: run(shop.c, "cold-load", shop, urls, len(tiles), env=shop.counting()),
         })
@@ -47,9 +47,8 @@ def rows(shop):
               note="the process's CPU less that of the C program in the same turn, which downloads, decodes and writes the same files")
 
 
-def in_a_row(shop, run):
-    """Three runs as one, of a second: what else the machine does lasts less, and would be in the turn of one program only."""
-    return {"cpu": statistics.mean(column([run() for _ in range(1 if shop.quick else 3)], "cpu"))}
+def mean(shop, run):
+    return {"cpu": statistics.mean(column(shop.in_a_row(run), "cpu"))}
 
 
 def run(program, name, shop, urls, count, **options):

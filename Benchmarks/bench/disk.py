@@ -25,7 +25,7 @@ def rows(shop):
     yield Row("disk-amend", "Validators of an entry of 40 KiB changed", "µs", column(amended, "amend"),
               peers={"entry written anew": column(amended, "anew")},
               contracts=[Contract("<=", 0.5, "entry written anew")], in_chart=False,
-              note="what a 304 brings, written into the file")
+              note="after a 304; they are written into the file")
     yield from many(shop)
 
 

@@ -27,8 +27,8 @@ def rows(shop):
 def quality_rows(shop, quality, pictures, urls):
     cores = os.cpu_count()
     runs = {
-        "ours": lambda: in_a_row(shop, lambda: shop.ours("pipeline-bench", quality, JPEG_QUALITY, urls, shop.folder("ours"))),
-        "C": lambda: in_a_row(shop, lambda: shop.c("thumbnail-pipeline", quality, cores, JPEG_QUALITY, urls, shop.folder("C"))),
+        "ours": lambda: mean(shop, lambda: shop.ours("pipeline-bench", quality, JPEG_QUALITY, urls, shop.folder("ours"))),
+        "C": lambda: mean(shop, lambda: shop.c("thumbnail-pipeline", quality, cores, JPEG_QUALITY, urls, shop.folder("C"))),
     }
     pillow = None
     if not shop.quick:
@@ -67,9 +67,8 @@ def quality_rows(shop, quality, pictures, urls):
               note="mean over the pictures, against a full decode and Pillow's Lanczos")
 
 
-def in_a_row(shop, run):
-    """Three runs as one, of two seconds: what else the machine does lasts less, and would be in the turn of one program only."""
-    reports = [run() for _ in range(1 if shop.quick else 3)]
+def mean(shop, run):
+    reports = shop.in_a_row(run)
     return {"pictures": statistics.harmonic_mean(column(reports, "pictures")), "peak": max(column(reports, "peak"))}
 
 
