@@ -3,12 +3,19 @@ final class AnimationFramePool: Sendable {
     struct State {
         var buffer = AnimationFrameBuffer<Image>()
         var decodedCount = 0
-        /// The memory reservation for the next frame, while a budget is on.
-        var room = FrameReservation()
+        /// The turn that waits for room in the budget.
+        var turn: Turn?
+        var lastTurn: UInt64 = 0
         /// The bytes of the largest frame so far.
         var frameByteCount = 0
         /// The last value passed to the lane.
         var isPlaying = false
+    }
+
+    struct Turn {
+        let number: UInt64
+        var priority: LoadPriority
+        var work: (any RunningWork)?
     }
 
     let provider: any AnimatedImageProvider
@@ -21,8 +28,6 @@ final class AnimationFramePool: Sendable {
         self.lane = lane
         self.budget = budget
     }
-
-    deinit { releaseReservation() }
 
     /// The number of frames in memory.
     var count: Int { state.withLock { $0.buffer.count } }
@@ -66,35 +71,32 @@ final class AnimationFramePool: Sendable {
     }
 
     private func change(_ body: (inout AnimationFrameBuffer<Image>) -> [Image]) {
+        var cancelled: Turn?
         let (dropped, next, playing) = state.withLock { state -> ([Image], LoadPriority?, Bool?) in
             let dropped = body(&state.buffer)
             let isPlaying = state.buffer.isPlaying
             defer { state.isPlaying = isPlaying }
-            return (dropped, state.buffer.next()?.priority, state.isPlaying == isPlaying ? nil : isPlaying)
+            let next = state.buffer.next()?.priority
+            if next == nil { cancelled = state.turn.take() }
+            return (dropped, next, state.isPlaying == isPlaying ? nil : isPlaying)
         }
         withExtendedLifetime(dropped) {}
         if let playing { lane.setPlaying(playing) }
-        if let next { lane.request(self, next) } else { releaseReservation() }
+        if let next { lane.request(self, next) }
+        if let cancelled {
+            cancelled.work?.cancel()
+            lane.endTurn(of: self, next: nil)
+        }
     }
 
     /// The number of parts of a frame decoded per turn, so that cancellation takes effect soon and other pools get their turn.
     private static let partsPerTurn = 8
 
-    /// Decodes the next frame that is needed, or a part of it, on this thread. Called by the lane.
+    /// Decodes the next frame that is needed, or a part of it, on this thread. Called in a turn.
     ///
     /// - Returns: The priority of the next turn; nil if there is nothing left to do.
-    func decodeNext() -> LoadPriority? {
-        guard let (index, priority) = state.withLock({ $0.buffer.next() }) else {
-            // The frame of a pending reservation may no longer be needed.
-            releaseReservation()
-            return nil
-        }
-        let reservation: MemoryReservation?
-        switch room(priority) {
-        case .there(let given): reservation = given
-        case .awaited: return nil
-        case .refused: return pass(index)
-        }
+    private func decodeNext() -> LoadPriority? {
+        guard let index = state.withLock({ $0.buffer.next()?.index }) else { return nil }
         var parts = 1
         let frame: Image?
         do throws(WebImageError) {
@@ -103,16 +105,12 @@ final class AnimationFramePool: Sendable {
                 return parts <= Self.partsPerTurn && state.withLock { $0.buffer.lacks(index) }
             }
         } catch {
-            reservation?.end()
             return take(nil, at: index)
         }
-        guard let image = frame else {
-            // Only a part of the frame is decoded.
-            reservation?.end()
-            return state.withLock { $0.buffer.next()?.priority }
-        }
-        if let reservation { reservation.end(holding: image) } else { budget.hold(image) }
-        return take(image, at: index)
+        // Only a part of the frame is decoded.
+        guard let frame else { return state.withLock { $0.buffer.next()?.priority } }
+        budget.made(frame)
+        return take(frame, at: index)
     }
 
     /// Stores a frame, or records that it is undecodable. Returns the priority of the next one.
@@ -127,70 +125,49 @@ final class AnimationFramePool: Sendable {
         return next
     }
 
-    /// Skips a frame this time. Returns the priority of the next one.
-    private func pass(_ index: Int) -> LoadPriority? {
+    /// Skips the next frame this time. Returns the priority of the one after it.
+    private func passNext() -> LoadPriority? {
         state.withLock { state in
-            state.buffer.pass(index)
+            if let index = state.buffer.next()?.index { state.buffer.pass(index) }
             return state.buffer.next()?.priority
         }
     }
 }
 
+/// Turns, which the lane gives and which end with ``AnimationLane/endTurn(of:next:)``.
 extension AnimationFramePool {
-    enum Room {
-        case there(MemoryReservation?)
-        case awaited
-        case refused
-    }
-
-    /// Reserves memory for the next frame. If it has to wait for the budget, the pool gets another turn once the budget answers.
-    func room(_ priority: LoadPriority) -> Room {
+    /// Decodes the next frame on this thread, or on one of the lane's once the budget has room for it.
+    func beginTurn() {
         let need = budget.isOn ? frameNeed : 0
-        // Frames that are decoded already reserve nothing, so they need not wait either.
-        guard need > 0 else {
-            releaseReservation()
-            return .there(nil)
+        // Frames that are decoded already need no memory, so they need not wait either.
+        guard need > 0 else { return lane.endTurn(of: self, next: decodeNext()) }
+        let turn = state.withLock { state -> Turn? in
+            guard let priority = state.buffer.next()?.priority else { return nil }
+            state.lastTurn += 1
+            state.turn = Turn(number: state.lastTurn, priority: priority)
+            return state.turn
         }
-        switch state.withLock({ $0.room.begin() }) {
-        case .take(let answer): return taken(answer)
-        case .wait(let request):
-            if let request { budget.setPriority(priority, of: request) }
-            return .awaited
-        case .ask: break
+        guard let turn else { return lane.endTurn(of: self, next: nil) }
+        let work = lane.queue.submit(cost: .bytes(need), of: budget, priority: turn.priority) { [self] admission in
+            // Otherwise it was cancelled.
+            guard state.withLock({ $0.takeTurn(turn.number) }) else { return }
+            if case .failure = admission { return lane.endTurn(of: self, next: passNext()) }
+            lane.charge(provider.frameNeed().keptByteCount, to: budget)
+            lane.endTurn(of: self, next: decodeNext())
         }
-        let outcome = budget.request(need, priority: priority, mayShrink: false) { [weak self] in self?.answered($0) }
-        switch outcome {
-        case .answered(let answer):
-            state.withLock { $0.room.answered(nil) }
-            return taken(answer)
-        case .waiting(let request):
-            // The frame may no longer be needed.
-            if !state.withLock({ $0.room.waits(for: request) }) { budget.cancel(request) }
-            if state.withLock({ $0.buffer.next() == nil }) { releaseReservation() }
-            return .awaited
-        }
+        let priority = state.withLock { $0.attach(work, to: turn.number) }
+        guard let priority else { return work.cancel() }
+        if priority != turn.priority { work.setPriority(priority) }
     }
 
-    /// Releases the reservation of a frame that is no longer needed, or cancels its request.
-    func releaseReservation() {
-        let (request, answer) = state.withLock { $0.room.giveUp() }
-        withExtendedLifetime(answer) {}
-        if let request { budget.cancel(request) }
-    }
-
-    private func answered(_ answer: DecodedMemoryBudget.Answer) {
-        let priority = state.withLock { state in
-            state.room.answered(answer)
-            return state.buffer.next()?.priority
+    /// Raises the priority of a turn that waits for the budget.
+    func raisePriority(to priority: LoadPriority) {
+        let work = state.withLock { state -> (any RunningWork)? in
+            guard let turn = state.turn, turn.priority < priority else { return nil }
+            state.turn?.priority = priority
+            return turn.work
         }
-        // A turn is needed in any case, if only to release the reservation.
-        lane.request(self, priority ?? .low)
-    }
-
-    private func taken(_ answer: DecodedMemoryBudget.Answer) -> Room {
-        guard case .admitted(let reservation) = answer else { return .refused }
-        lane.charge(provider.frameNeed().keptByteCount, of: reservation)
-        return .there(reservation)
+        work?.setPriority(priority)
     }
 
     /// The bytes of the next frame, and of what the decoder is going to keep as long as that is not charged yet.
@@ -201,49 +178,18 @@ extension AnimationFramePool {
     }
 }
 
-/// The memory request of an animation for its next frame: one at a time, and no answer is lost. Pure logic.
-struct FrameReservation {
-    typealias Answer = DecodedMemoryBudget.Answer
-
-    /// The next step to reserve memory for a frame.
-    enum Step {
-        case take(Answer)
-        /// Already requested; the request takes on the frame's current priority.
-        case wait(UInt64?)
-        case ask
+extension AnimationFramePool.State {
+    /// Returns false if the turn was cancelled.
+    fileprivate mutating func takeTurn(_ number: UInt64) -> Bool {
+        guard turn?.number == number else { return false }
+        turn = nil
+        return true
     }
 
-    private var request: UInt64?
-    private var answer: Answer?
-    private var isWaiting = false
-
-    /// Begins a reservation for a frame.
-    mutating func begin() -> Step {
-        if let answer = answer.take() { return .take(answer) }
-        guard !isWaiting else { return .wait(request) }
-        isWaiting = true
-        return .ask
-    }
-
-    /// Records the identifier of a request that is answered later.
-    ///
-    /// - Returns: True if the request is still wanted; otherwise the caller cancels it.
-    mutating func waits(for id: UInt64) -> Bool {
-        if isWaiting { request = id }
-        return isWaiting || answer != nil
-    }
-
-    /// Stores the budget's answer until it is taken.
-    mutating func answered(_ answer: Answer?) {
-        (request, isWaiting) = (nil, false)
-        self.answer = answer
-    }
-
-    /// Ends the request: no frame is needed any more.
-    ///
-    /// - Returns: The request to cancel, and the answer to release outside of locks.
-    mutating func giveUp() -> (request: UInt64?, answer: Answer?) {
-        isWaiting = false
-        return (request.take(), answer.take())
+    /// Returns the priority of the turn by now; nil if it has begun or was cancelled.
+    fileprivate mutating func attach(_ work: any RunningWork, to number: UInt64) -> LoadPriority? {
+        guard turn?.number == number else { return nil }
+        turn?.work = work
+        return turn?.priority
     }
 }

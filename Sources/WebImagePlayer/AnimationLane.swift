@@ -4,11 +4,12 @@
 /// and its variants, progress equally.
 final class AnimationLane: Sendable {
     private struct State {
-        /// The waiting pools, in the order of their requests.
-        var waiting: [(pool: AnimationFramePool, priority: LoadPriority)] = []
+        var waiting = JobHeap<AnimationFramePool>()
+        /// The numbers of the waiting pools in the heap.
+        var places: [ObjectIdentifier: UInt64] = [:]
         var job: WorkItem?
-        var jobPriority = LoadPriority.low
-        var isRunning = false
+        /// The pool whose turn it is.
+        var running: AnimationFramePool?
         /// The number of pools with a playing player.
         var playingCount = 0
         /// The budget charge for the decoder's buffers between frames.
@@ -17,7 +18,7 @@ final class AnimationLane: Sendable {
 
     /// The shared decoder.
     let decoder: any AnimatedImageProvider
-    private let queue: WorkQueue
+    let queue: WorkQueue
     private let state = Lock(State())
 
     init(_ decoder: any AnimatedImageProvider, queue: WorkQueue) {
@@ -27,8 +28,23 @@ final class AnimationLane: Sendable {
 
     /// Adds a pool that has something to decode, or raises its priority. The pool gets turns until it has nothing left to do.
     func request(_ pool: AnimationFramePool, _ priority: LoadPriority) {
-        state.withLock { state in
+        let running = state.withLock { state in
             add(pool, priority, &state)
+            submit(&state)
+            return state.running
+        }
+        // Others wait for it.
+        running?.raisePriority(to: priority)
+    }
+
+    /// Ends the turn of a pool.
+    ///
+    /// - Parameter priority: The priority of its next turn; nil if it has nothing left to do.
+    func endTurn(of pool: AnimationFramePool, next priority: LoadPriority?) {
+        state.withLock { state in
+            state.running = nil
+            if let priority { add(pool, priority, &state) }
+            // One job per turn, so that other animations get theirs in between.
             submit(&state)
         }
     }
@@ -59,45 +75,38 @@ final class AnimationLane: Sendable {
     /// True if the decoder's buffers are charged to a budget.
     var isCharged: Bool { state.withLock { $0.charge != nil } }
 
-    /// Charges the decoder's buffers to the reservation of a frame, unless they are charged already. Called in a pool's turn.
-    func charge(_ byteCount: Int, of reservation: MemoryReservation) {
-        guard byteCount > 0, !isCharged, let charge = reservation.charge(byteCount) else { return }
+    /// Charges the decoder's buffers to the job of a frame, unless they are charged already. Called in a pool's turn.
+    func charge(_ byteCount: Int, to budget: DecodedMemoryBudget) {
+        guard byteCount > 0, !isCharged, let charge = budget.chargeOfJob(byteCount) else { return }
         state.withLock { $0.charge = charge }
     }
 
     private func add(_ pool: AnimationFramePool, _ priority: LoadPriority, _ state: inout State) {
-        guard let place = state.waiting.firstIndex(where: { $0.pool === pool }) else {
-            return state.waiting.append((pool, priority))
+        let key = ObjectIdentifier(pool)
+        if let place = state.places[key], let former = state.waiting.priority(of: place) {
+            state.waiting.setPriority(max(former, priority), of: place)
+        } else {
+            state.places[key] = state.waiting.insert(pool, priority: priority)
         }
-        state.waiting[place].priority = max(state.waiting[place].priority, priority)
     }
 
     private func submit(_ state: inout State) {
-        guard !state.isRunning, let priority = state.waiting.map(\.priority).max() else { return }
+        guard state.running == nil, let priority = state.waiting.first?.priority else { return }
         if let job = state.job {
-            if priority != state.jobPriority { job.setPriority(priority) }
+            job.setPriority(priority)
         } else {
             state.job = queue.submit(priority: priority) { [self] in run() }
         }
-        state.jobPriority = priority
     }
 
     private func run() {
         let pool = state.withLock { state -> AnimationFramePool? in
             state.job = nil
-            guard let priority = state.waiting.map(\.priority).max(),
-                let place = state.waiting.firstIndex(where: { $0.priority == priority })
-            else { return nil }
-            state.isRunning = true
-            return state.waiting.remove(at: place).pool
+            guard let pool = state.waiting.popFirst() else { return nil }
+            state.places[ObjectIdentifier(pool)] = nil
+            state.running = pool
+            return pool
         }
-        guard let pool else { return }
-        let priority = pool.decodeNext()
-        state.withLock { state in
-            state.isRunning = false
-            if let priority { add(pool, priority, &state) }
-            // One job per turn, so that other animations get theirs in between.
-            submit(&state)
-        }
+        pool?.beginTurn()
     }
 }

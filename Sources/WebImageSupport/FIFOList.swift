@@ -12,6 +12,7 @@ package struct FIFOList<Element> {
     package var count: Int { elements.count - head }
     @inlinable
     package var first: Element? { head < elements.count ? elements[head] : nil }
+    package var last: Element? { head < elements.count ? elements.last : nil }
 
     @inlinable
     package mutating func append(_ element: Element) { elements.append(element) }

@@ -46,6 +46,23 @@ package struct JobHeap<Body: Sendable>: Sendable {
         return nextID
     }
 
+    /// The job that ``popFirst()`` would take out.
+    package var first: (body: Body, priority: LoadPriority)? {
+        mutating get {
+            for lane in lanes.indices.reversed() {
+                while let entry = order == .lifo ? lanes[lane].last : lanes[lane].first {
+                    if let job = jobs[entry.id], job.ticket == entry.ticket { return (job.body, job.priority) }
+                    _ = order == .lifo ? lanes[lane].popLast() : lanes[lane].popFirst()
+                    staleCount -= 1
+                }
+            }
+            return nil
+        }
+    }
+
+    /// Returns the priority of a waiting job.
+    package func priority(of id: UInt64) -> LoadPriority? { jobs[id]?.priority }
+
     @inlinable
     package mutating func popFirst() -> Body? {
         for lane in lanes.indices.reversed() {

@@ -17,6 +17,8 @@ import WebImage
         let queue = WorkQueue(stepped: "test")
         let budget: DecodedMemoryBudget
         let pool: AnimationFramePool
+        /// Another pool of the same decoder.
+        let neighbour: AnimationFramePool
         let others = Lock<[MemoryReservation]>([])
 
         init() throws {
@@ -24,7 +26,9 @@ import WebImage
             budget = DecodedMemoryBudget(isProcessWide: false, queue: queue)
             budget.policy = .reject
             budget.byteLimit = 4 << 20
-            pool = AnimationFramePool(animation, lane: AnimationLane(animation, queue: queue), budget: budget)
+            let lane = AnimationLane(animation, queue: queue)
+            pool = AnimationFramePool(animation, lane: lane, budget: budget)
+            neighbour = AnimationFramePool(try AnimatedImage(provider: animation), lane: lane, budget: budget)
         }
 
         /// Requests all memory for another job.
@@ -91,6 +95,34 @@ import WebImage
         world.end()
         world.queue.runAll()
         #expect(world.pool.count == 1 && world.others.withLock { $0.isEmpty })
+    }
+
+    @Test func `A frame that waits for memory takes on the urgency of those behind it`() throws {
+        let world = try World()
+        world.takeAll()
+        world.takeAll()
+        world.wish([0])
+        world.queue.runAll()
+        world.neighbour.wish(2, for: [0], isWaiting: true, byteLimit: 64 << 20)
+        world.end()
+        world.queue.runAll()
+        #expect(world.pool.count == 1 && world.neighbour.count == 1 && world.others.withLock { $0.isEmpty })
+    }
+
+    @Test func `A pool whose frame nobody needs any more leaves its turn to the next`() throws {
+        let world = try World()
+        world.takeAll()
+        world.wish([0])
+        world.queue.runAll()
+        world.neighbour.wish(2, for: [0], isWaiting: false, byteLimit: 64 << 20)
+        world.queue.runAll()
+        #expect(world.budget.usage.waitingCount == 1, "one turn at a time")
+        world.pool.withdraw(1)
+        world.queue.runAll()
+        #expect(world.budget.usage.waitingCount == 1, "the next one's")
+        world.end()
+        world.queue.runAll()
+        #expect(world.pool.count == 0 && world.neighbour.count == 1)
     }
 
     @Test func `A frame without memory is skipped, and tried again in the next loop`() throws {

@@ -27,7 +27,7 @@ import Testing
                 if Bool.random(using: &random), let victim = waiting.indices.randomElement(using: &random) {
                     let job = waiting.remove(at: victim)
                     #expect(heap.remove(job.id) == job.body)
-                    #expect(heap.remove(job.id) == nil)
+                    #expect(heap.remove(job.id) == nil && heap.priority(of: job.id) == nil)
                 }
                 if let moved = waiting.indices.randomElement(using: &random) {
                     let to = LoadPriority.allCases.randomElement(using: &random) ?? .normal
@@ -36,11 +36,14 @@ import Testing
                         let job = waiting.remove(at: moved)
                         waiting.append((job.id, job.body, to))
                     }
+                    #expect(heap.priority(of: waiting[waiting.endIndex - 1].id) == waiting.last?.priority)
                 }
                 for _ in 0..<Int.random(in: 0..<3, using: &random) {
                     let best = waiting.map(\.priority).max()
                     let candidates = waiting.filter { $0.priority == best }
                     let next = order == .lifo ? candidates.last : candidates.first
+                    let first = heap.first
+                    #expect(first?.body == next?.body && first?.priority == next?.priority)
                     #expect(heap.popFirst() == next?.body)
                     waiting.removeAll { $0.id == next?.id }
                 }

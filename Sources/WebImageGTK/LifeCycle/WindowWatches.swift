@@ -39,7 +39,7 @@ final class WindowWatches {
     private func scheduleUpdate() {
         guard !isUpdateScheduled else { return }
         isUpdateScheduled = true
-        MainMailbox.shared.post { [weak self] in self?.update() }
+        MainLoopQueue.shared.post { [weak self] in self?.update() }
     }
 
     private func update() {

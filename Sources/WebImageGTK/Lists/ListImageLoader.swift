@@ -203,7 +203,7 @@ public final class ListImageLoader {
     private func scheduleUpdate() {
         guard !isUpdateScheduled else { return }
         isUpdateScheduled = true
-        MainMailbox.shared.post { [weak self] in self?.update() }
+        MainLoopQueue.shared.post { [weak self] in self?.update() }
     }
 
     private func update() {

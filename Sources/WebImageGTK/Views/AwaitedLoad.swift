@@ -23,7 +23,7 @@ final class AwaitedLoad {
                 waiting.begin(begin { waiting.end($0) })
             }
         } onCancel: {
-            MainMailbox.shared.post { waiting.cancel() }
+            MainLoopQueue.shared.post { waiting.cancel() }
         }
         return try result.get()
     }

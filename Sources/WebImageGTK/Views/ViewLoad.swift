@@ -93,7 +93,7 @@ final class ViewLoad {
         }
         var context = context
         context.customManager = nil
-        // Deliveries go through the mailbox, or directly if they are made synchronously.
+        // Deliveries go through the main loop's queue, or directly if they are made synchronously.
         context.callbackQueue = .inline
         var progress: (@Sendable (LoadProgress) -> Void)?
         readings.withLock { $0.isHeard = request.progress != nil || state?.indicator != nil }
@@ -116,7 +116,7 @@ final class ViewLoad {
     func cancel() {
         isCancelled = true
         operation?.cancel()
-        // A result that is still in the mailbox is not delivered any more.
+        // A result that is still in that queue is not delivered any more.
         finish(.failure(WebImageError(.cancelled, "the view no longer needs the image", url: request.url)))
     }
 
@@ -126,7 +126,7 @@ final class ViewLoad {
         if CallbackQueue.isMainThread {
             MainActor.assumeIsolated { deliver(delivery) }
         } else {
-            MainMailbox.shared.post { self.deliver(delivery) }
+            MainLoopQueue.shared.post { self.deliver(delivery) }
         }
     }
 
@@ -140,7 +140,7 @@ final class ViewLoad {
     }
 
     private nonisolated func post() {
-        MainMailbox.shared.post { [weak self] in
+        MainLoopQueue.shared.post { [weak self] in
             let reading = self?.readings.withLock { readings in
                 readings.isPosted = false
                 return readings.latest

@@ -117,7 +117,7 @@ extension ViewState {
         guard let box = shown.betterBox(drawn: drawn.width, drawn.height, asked: asked) else { return }
         isResizing = true
         // Posted, because GTK is drawing now.
-        MainMailbox.shared.post { [weak self] in self?.resize(shown, to: box) }
+        MainLoopQueue.shared.post { [weak self] in self?.resize(shown, to: box) }
     }
 
     private func resize(_ shown: ShownLoad, to box: ImageSize) {

@@ -53,7 +53,7 @@ final class TileStore {
         for (tile, image) in arrived.prefix(Self.mostNewInFrame) { insert(image, at: tile) }
         arrived.removeFirst(min(arrived.count, Self.mostNewInFrame))
         // GTK is drawing now, and does not accept a request for another frame.
-        if !arrived.isEmpty { MainMailbox.shared.post { [weak self] in self?.arrivalHandler?() } }
+        if !arrived.isEmpty { MainLoopQueue.shared.post { [weak self] in self?.arrivalHandler?() } }
     }
 
     /// Stores missing tiles of an image in memory, as ones that this frame draws.
@@ -122,7 +122,7 @@ final class TileStore {
         let (rect, level) = (source.grid.readPixels(of: tile), source.grid.layers[tile.layer].level)
         // Not more often than the main loop has time, and after its drawing.
         let deliver: @Sendable (Image?) -> Void = { [weak self] image in
-            MainMailbox.shared.post { self?.take(tile, image) }
+            MainLoopQueue.shared.post { self?.take(tile, image) }
         }
         reads[tile] = Task.detached(priority: .userInitiated) { [source] in
             let image = try? await source.read(rect, level)

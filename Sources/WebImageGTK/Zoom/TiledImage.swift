@@ -82,7 +82,7 @@ final class TiledImage: ViewFeature {
         guard let image = state?.shown?.image, let number = loadNumber, let source = opener.take() else { return }
         let size = image.uprightSourceSize
         let deliver: @Sendable (TileSource?) -> Void = { [weak self] source in
-            MainMailbox.shared.post { self?.take(source, of: size, number) }
+            MainLoopQueue.shared.post { self?.take(source, of: size, number) }
         }
         // Not on the main actor, whose executor may not run.
         opening = Task.detached(priority: .userInitiated) {
@@ -150,7 +150,7 @@ final class TiledImage: ViewFeature {
         guard isEnlarged, provides(shown) else { return drawParts() }
         guard let content else {
             // Not while GTK draws.
-            if opener != nil { MainMailbox.shared.post { [weak self] in self?.beginOpening() } }
+            if opener != nil { MainLoopQueue.shared.post { [weak self] in self?.beginOpening() } }
             return drawParts()
         }
         content.draw(

@@ -207,7 +207,7 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         _ cost: MemoryCost,
         after image: Image? = nil,
         on queue: WorkQueue? = nil,
-        _ body: @escaping BudgetedJob.Body
+        _ body: @escaping WorkQueue.AdmittedBody
     ) {
         let queue = queue ?? pipeline.decodeQueue
         hold(queue.submit(cost: cost, of: pipeline.budget, after: image, priority: priority, body))

@@ -6,7 +6,7 @@ extension ImageCoder {
     package func completeImage(of data: Data, options: ImageDecodeOptions) throws(WebImageError) -> Image {
         let image = try complete(try decode(data, options: options), of: data, options: options)
         // In-process coders are trusted; only the results of workers are checked.
-        if (self as? any OutOfProcessCoder)?.queue(for: data) != nil { try MemoryReservation.current()?.check(image) }
+        if (self as? any OutOfProcessCoder)?.queue(for: data) != nil { try image.checkAdmittedByteCount() }
         return image
     }
 

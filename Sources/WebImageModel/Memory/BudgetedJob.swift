@@ -1,11 +1,7 @@
 /// A job of a queue that runs when a memory budget admits it (admission control). While it waits it does not occupy a thread.
 ///
 /// It runs first to find out its cost; if the budget has room, it continues at once.
-package final class BudgetedJob: RunningWork {
-    /// Called once on a thread of the queue, unless the job is cancelled first, with the options of a decode: the requested ones,
-    /// or some that make a smaller image. When it returns, the reservation is released.
-    package typealias Body = @Sendable (Result<ImageDecodeOptions?, WebImageError>) -> Void
-
+final class BudgetedJob: RunningWork {
     private let queue: WorkQueue
     private let budget: DecodedMemoryBudget
     private let cost: MemoryCost
@@ -24,7 +20,7 @@ package final class BudgetedJob: RunningWork {
         priority: LoadPriority,
         isBegun: Bool,
         former: MemoryReservation?,
-        body: @escaping Body
+        body: @escaping WorkQueue.AdmittedBody
     ) {
         self.cost = cost
         self.queue = queue
@@ -39,13 +35,13 @@ package final class BudgetedJob: RunningWork {
     fileprivate func start() { enqueue(stage: 0) { [self] in ask(cost.options, attempt: 0) } }
 
     /// Cancels the job, unless it already runs.
-    package func cancel() {
+    func cancel() {
         _ = result.cancel()
         withExtendedLifetime(former.withLock { $0.take() }) {}
     }
 
     /// Changes the priority. Takes only the locks of the queue and the budget, and calls no closures.
-    package func setPriority(_ priority: LoadPriority) {
+    func setPriority(_ priority: LoadPriority) {
         self.priority.withLock { $0 = priority }
         result.setPriority(priority)
     }
@@ -81,7 +77,7 @@ package final class BudgetedJob: RunningWork {
     }
 
     private struct Request: RunningWork {
-        package let id: UInt64
+        let id: UInt64
         let budget: DecodedMemoryBudget
 
         func cancel() { budget.cancel(id) }
@@ -105,6 +101,10 @@ package final class BudgetedJob: RunningWork {
 }
 
 extension WorkQueue {
+    /// Called once on a thread of the queue, unless the job is cancelled first, with the options of a decode: the requested ones,
+    /// or some that make a smaller image. When it returns, the reservation is released.
+    package typealias AdmittedBody = @Sendable (Result<ImageDecodeOptions?, WebImageError>) -> Void
+
     /// Runs `body` on one of the threads, once a budget admits its cost; like any job while the budget is off. Work that workers
     /// decode runs on the threads of their pool instead (``WorkerPool/queue``).
     ///
@@ -117,7 +117,7 @@ extension WorkQueue {
         of budget: DecodedMemoryBudget,
         after image: Image? = nil,
         priority: LoadPriority = .normal,
-        _ body: @escaping BudgetedJob.Body
+        _ body: @escaping AdmittedBody
     ) -> any RunningWork {
         let queue = cost.queue(else: self)
         guard budget.isOn else {

@@ -10,6 +10,12 @@ extension DecodedMemoryBudget {
         reservation.hold(image, keeping: MemoryCost.transforming(image, by: next).fixedByteCount ?? 0)
     }
 
+    /// Moves that many bytes of the calling thread's job into a charge that outlives it, for what a decoder keeps. Nil outside a
+    /// job, or if the job has reserved less.
+    package func chargeOfJob(_ byteCount: Int) -> MemoryCharge? {
+        MemoryReservation.current(of: self)?.charge(byteCount)
+    }
+
     /// Runs a job on the calling thread, which must not wait for others: an image that does not fit after eviction is decoded
     /// smaller or refused.
     ///

@@ -1,4 +1,4 @@
-package extension DecodedMemoryBudget {
+extension DecodedMemoryBudget {
     /// The answer to a request.
     enum Answer: Sendable {
         case admitted(MemoryReservation)
@@ -101,7 +101,7 @@ package extension DecodedMemoryBudget {
     // MARK: Pixels
 
     /// Counts the pixels of an image as long as they live, unless they are already counted. Does nothing while the budget is off.
-    func hold(_ image: Image) {
+    package func hold(_ image: Image) {
         guard isOn else { return }
         hold(image.storages) { admission, bytes in admission.hold(bytes) }
     }

@@ -40,7 +40,7 @@ public final class DecodedMemoryBudget: Sendable {
     /// The process-wide budget: applies to every decode without another budget, and evicts from all caches.
     public static let shared = DecodedMemoryBudget(isProcessWide: true)
 
-    package struct State {
+    struct State {
         var admission: MemoryAdmission
         var waiting: [UInt64: Waiting] = [:]
         var holders: [WeakHolder] = []

@@ -4,9 +4,9 @@
 /// overtaken, so that small images do not starve a big one. Policies take turns (round robin): however many big images one of them
 /// brings, the loads of others wait for one of these, not for all. Work that has begun, and holds pixels until it continues, goes
 /// before all work that has not. Requests that cannot wait are not queued: each is decided by what is freed for it.
-package struct MemoryAdmission: Sendable {
+struct MemoryAdmission: Sendable {
     /// The decision on a request.
-    package enum Verdict: Sendable, Equatable {
+    enum Verdict: Sendable, Equatable {
         /// Its bytes are reserved until ``end(_:holding:)``.
         case admitted
         /// There is no room for it, but for one of at most that many bytes.
@@ -16,7 +16,7 @@ package struct MemoryAdmission: Sendable {
     }
 
     /// The actions that the driver has to perform.
-    package enum Action: Sendable, Equatable {
+    enum Action: Sendable, Equatable {
         case decide(UInt64, Verdict)
         /// Free that many bytes in caches for a request, and report the attempt with ``evicted(for:)``.
         case evict(Int, for: UInt64)
@@ -35,38 +35,13 @@ package struct MemoryAdmission: Sendable {
 
     private struct Request {
         let need: Int
-        var lane: Int
         let domain: String
+        let isBegun: Bool
         let mayShrink: Bool
+        /// Its number in the queue.
+        var place: UInt64 = 0
         var eviction = Eviction.notTried
         var timer = Timer.none
-    }
-
-    /// A queue for each policy, which take turns: ids in order of arrival. Requests that are gone, or have moved to another lane,
-    /// are skipped.
-    private struct Lane {
-        private var rows: [String: FIFOList<UInt64>] = [:]
-        /// The policies that have waiting requests, in the order of their turns.
-        private var turns: [String] = []
-
-        var first: UInt64? { turns.first.flatMap { rows[$0]?.first } }
-
-        mutating func append(_ id: UInt64, _ domain: String) {
-            if rows[domain] == nil { turns.append(domain) }
-            rows[domain, default: FIFOList()].append(id)
-        }
-
-        /// - Parameter isTurn: whether this was the policy's turn, so that the next one is another's.
-        mutating func removeFirst(isTurn: Bool) {
-            guard let domain = turns.first else { return }
-            _ = rows[domain]?.popFirst()
-            if rows[domain]?.first == nil {
-                rows[domain] = nil
-                turns.removeFirst()
-            } else if isTurn, turns.count > 1 {
-                turns.append(turns.removeFirst())
-            }
-        }
     }
 
     /// The byte limit; 0 admits every request.
@@ -91,11 +66,15 @@ package struct MemoryAdmission: Sendable {
     /// The requests that do not wait, while caches are evicted for them. They must not wait for each other either: the thread that
     /// evicts for one may be blocked by a thread that has just made another.
     private var urgent: [UInt64: Request] = [:]
-    private var lanes = [Lane](repeating: Lane(), count: LoadPriority.allCases.count + 1)
+    /// The requests of work that has begun.
+    private var begun = JobHeap<UInt64>()
+    /// The other requests, by policy.
+    private var queues: [String: JobHeap<UInt64>] = [:]
+    /// The policies that have waiting requests, in the order of their turns.
+    private var turns: [String] = []
     private var lastID: UInt64 = 0
     private var endCount: UInt64 = 0
 
-    private static let begunLane = LoadPriority.allCases.count
     /// The maximum number of requests that evict at once: a cache that decodes during eviction would be evicted for that, and so
     /// on.
     private static let mostUrgent = 16
@@ -136,11 +115,15 @@ package struct MemoryAdmission: Sendable {
         evicts: Bool = true
     ) -> (id: UInt64, actions: [Action]) {
         lastID += 1
-        let lane = isBegun ? Self.begunLane : priority.rawValue
-        let request = Request(need: max(need, 0), lane: lane, domain: isBegun ? "" : domain, mayShrink: mayShrink)
+        var request = Request(need: max(need, 0), domain: domain, isBegun: isBegun, mayShrink: mayShrink)
         guard waits else { return (lastID, decide(lastID, request, evicts: evicts)) }
+        if isBegun {
+            request.place = begun.insert(lastID, priority: .normal)
+        } else {
+            if queues[domain] == nil { turns.append(domain) }
+            request.place = queues[domain, default: JobHeap()].insert(lastID, priority: priority)
+        }
         requests[lastID] = request
-        lanes[lane].append(lastID, request.domain)
         return (lastID, advance())
     }
 
@@ -156,17 +139,18 @@ package struct MemoryAdmission: Sendable {
 
     /// Cancels a request.
     mutating func cancel(_ id: UInt64) -> [Action] {
-        let isKnown = requests.removeValue(forKey: id) != nil || urgent.removeValue(forKey: id) != nil
-        return isKnown ? advance() : []
+        if let request = requests[id] {
+            remove(id, request)
+        } else if urgent.removeValue(forKey: id) == nil {
+            return []
+        }
+        return advance()
     }
 
     /// Changes the priority of a request. No action can follow at once: there is no more room than before.
     mutating func setPriority(_ priority: LoadPriority, of id: UInt64) {
-        guard let request = requests[id], request.lane != Self.begunLane, request.lane != priority.rawValue else {
-            return
-        }
-        requests[id]?.lane = priority.rawValue
-        lanes[priority.rawValue].append(id, request.domain)
+        guard let request = requests[id], !request.isBegun else { return }
+        queues[request.domain]?.setPriority(priority, of: request.place)
     }
 
     /// Reports that a decode has made its pixels: in place of the reservation, `bytes` live, and `kept` stay reserved for what is
@@ -239,13 +223,13 @@ package struct MemoryAdmission: Sendable {
 
     private var head: UInt64? {
         mutating get {
-            for lane in lanes.indices.reversed() {
-                while let id = lanes[lane].first {
-                    if requests[id]?.lane == lane { return id }
-                    lanes[lane].removeFirst(isTurn: false)
-                }
+            if let first = begun.first { return first.body }
+            var head: (body: UInt64, priority: LoadPriority)?
+            for domain in turns {
+                guard let first = queues[domain]?.first else { continue }
+                if head.map({ first.priority > $0.priority }) ?? true { head = first }
             }
-            return nil
+            return head?.body
         }
     }
 
@@ -254,7 +238,7 @@ package struct MemoryAdmission: Sendable {
         while let id = head, let request = requests[id] {
             let isOver: Bool
             if limit <= 0 || request.need <= room - promised {
-                take(id, request)
+                remove(id, request, isTurn: true)
                 actions.append(admit(id, request))
                 continue
             } else if request.need > limit {
@@ -266,16 +250,27 @@ package struct MemoryAdmission: Sendable {
                 isOver = false
             }
             guard isOver else { return actions }
-            take(id, request)
+            remove(id, request, isTurn: true)
             actions.append(verdict(on: id, request, room: request.need > limit ? limit : room))
         }
         return actions
     }
 
-    /// Removes the first request from its queue.
-    private mutating func take(_ id: UInt64, _ request: Request) {
+    /// Removes a waiting request.
+    ///
+    /// - Parameter isTurn: whether this was its policy's turn, so that the next one is another's.
+    private mutating func remove(_ id: UInt64, _ request: Request, isTurn: Bool = false) {
         requests[id] = nil
-        lanes[request.lane].removeFirst(isTurn: true)
+        if request.isBegun {
+            _ = begun.remove(request.place)
+            return
+        }
+        _ = queues[request.domain]?.remove(request.place)
+        let isLast = queues[request.domain]?.count == 0
+        if isLast { queues[request.domain] = nil }
+        guard isLast || isTurn else { return }
+        turns.removeAll { $0 == request.domain }
+        if !isLast { turns.append(request.domain) }
     }
 
     /// Returns the next action for the first request before it is refused; nil if it waits for running work.

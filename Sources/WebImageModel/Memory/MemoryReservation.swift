@@ -1,7 +1,7 @@
 import CLinux
 
 /// Bytes of a budget that are reserved for a job until it ends, or until this object is released.
-package final class MemoryReservation: Sendable {
+final class MemoryReservation: Sendable {
     /// The remaining waiting time of the load.
     let patience: WaitAllowance
     private let budget: DecodedMemoryBudget
@@ -43,22 +43,16 @@ package final class MemoryReservation: Sendable {
     }
 
     /// Moves that many reserved bytes into a charge that outlives the job. Called only by the job's thread.
-    package func charge(_ count: Int) -> MemoryCharge? {
+    func charge(_ count: Int) -> MemoryCharge? {
         guard let former = state.withLock({ $0 }), count <= former.byteCount else { return nil }
         state.withLock { $0?.byteCount -= count }
         return budget.charge(count, of: former.byteCount)
     }
 
     /// Ends the job: its result was stored and handed over, or released.
-    package func end() {
+    func end() {
         let last = state.withLock { $0.take() }
         if let last { budget.end(last.byteCount, isDelivered: last.made != nil) }
-    }
-
-    /// Does both at once, for results that are not stored.
-    package func end(holding image: Image) {
-        hold(image)
-        end()
     }
 
     /// Hands the rest of the reservation over to another job; nil if it is less than needed, or was already handed over. This job
@@ -96,21 +90,10 @@ extension MemoryReservation {
         }
         return try body()
     }
-
-    /// Checks a worker's result against its estimate, by which it was admitted.
-    ///
-    /// - Throws: ``WebImageError/Code/decoderCrashed`` for a bigger one.
-    func check(_ image: Image) throws(WebImageError) {
-        let (needed, told) = (image.storages.reduce(0) { $0 + $1.byteCount }, byteCount)
-        guard needed <= told else {
-            let problem = "invalid reply from the decoder: its image takes \(needed) bytes, not \(told)"
-            throw WebImageError(.decoderCrashed, problem)
-        }
-    }
 }
 
 /// The waiting time that all requests of a load may use together for pixels that others hold.
-package final class WaitAllowance: Sendable {
+final class WaitAllowance: Sendable {
     /// The time of the first wait.
     private let start = Lock<UInt64?>(nil)
 
@@ -177,6 +160,18 @@ package final class MemoryCharge: Sendable {
 }
 
 extension Image {
+    /// Checks a worker's result against its estimate, by which the calling thread's job was admitted.
+    ///
+    /// - Throws: ``WebImageError/Code/decoderCrashed`` for a bigger one.
+    func checkAdmittedByteCount() throws(WebImageError) {
+        guard let told = MemoryReservation.current()?.byteCount else { return }
+        let needed = storages.reduce(0) { $0 + $1.byteCount }
+        guard needed <= told else {
+            let problem = "invalid reply from the decoder: its image takes \(needed) bytes, not \(told)"
+            throw WebImageError(.decoderCrashed, problem)
+        }
+    }
+
     /// The storages of its pixels, and of its frames that are in memory; each once.
     var storages: [PixelStorage] {
         guard let frames = animation?.loadedFrames, !frames.isEmpty else { return [bitmap.storage] }

@@ -23,7 +23,7 @@ import WebImage
         init(_ most: Int) { self.most = most }
 
         func post() {
-            MainMailbox.shared.post {
+            MainLoopQueue.shared.post {
                 let end = g_get_monotonic_time() + 2_000
                 while g_get_monotonic_time() < end {}
                 self.count += 1
@@ -35,8 +35,8 @@ import WebImage
 
     @Test func `Frames are drawn however much is delivered`() async throws {
         // GTK's drawing priority: GDK_PRIORITY_REDRAW, a macro that is not imported.
-        #expect(MainMailbox.priority > Int32(G_PRIORITY_HIGH_IDLE) + 20)
-        #expect(MainMailbox.priority < Int32(G_PRIORITY_DEFAULT_IDLE))
+        #expect(MainLoopQueue.priority > Int32(G_PRIORITY_HIGH_IDLE) + 20)
+        #expect(MainLoopQueue.priority < Int32(G_PRIORITY_DEFAULT_IDLE))
         let view = UnsafeMutableRawPointer(ViewBench.makeImage())
         let window = try await TestWindow(view)
         let clock = FrameClock(widget: view)
@@ -59,7 +59,8 @@ import WebImage
     }
 
     @Test
-    func `Images, failures and progress are delivered by the mailbox, and memory hits within the call`() async throws {
+    func `Images, failures and progress are delivered by the main loop, and memory hits within the call`() async throws
+    {
         let view = ViewBench.makeImage()
         let window = try await TestWindow(UnsafeMutableRawPointer(view))
         let (a, b) = (ViewBench.url("a.bmp"), ViewBench.url("b.bmp"))

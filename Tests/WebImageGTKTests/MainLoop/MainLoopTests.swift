@@ -33,7 +33,7 @@ import WebImage
         for thread in 0..<8 {
             startThread {
                 for number in 0..<500 {
-                    MainMailbox.shared.post {
+                    MainLoopQueue.shared.post {
                         #expect(CallbackQueue.isMainThread)
                         order.withLock { $0[thread].append(number) }
                     }
@@ -48,7 +48,7 @@ import WebImage
         var turns = 0
         let source = g_idle_add_full(
             // As urgent as deliveries: it has its turn when they leave one.
-            MainMailbox.priority,
+            MainLoopQueue.priority,
             { data in
                 data?.assumingMemoryBound(to: Int.self).pointee += 1
                 return 1
@@ -58,24 +58,24 @@ import WebImage
         )
         defer { g_source_remove(source) }
         for _ in 0..<20 {
-            MainMailbox.shared.post {
+            MainLoopQueue.shared.post {
                 let end = g_get_monotonic_time() + 2_000
                 while g_get_monotonic_time() < end {}
                 turns = TurnCounter.count
             }
         }
-        await withCheckedContinuation { continuation in MainMailbox.shared.post { continuation.resume() } }
+        await withCheckedContinuation { continuation in MainLoopQueue.shared.post { continuation.resume() } }
         // Two or three of 2 ms fit into a turn's 4 ms.
         #expect(turns >= 6, "\(turns)")
     }
 
     @Test func `An item may post another, which runs after the waiting ones`() async {
         var order: [Int] = []
-        MainMailbox.shared.post {
+        MainLoopQueue.shared.post {
             order.append(1)
-            MainMailbox.shared.post { order.append(3) }
+            MainLoopQueue.shared.post { order.append(3) }
         }
-        MainMailbox.shared.post { order.append(2) }
+        MainLoopQueue.shared.post { order.append(2) }
         #expect(await MainLoopTurns.wait { order.count == 3 })
         #expect(order == [1, 2, 3])
     }
@@ -86,7 +86,7 @@ import WebImage
         do {
             let object = Kept()
             kept = object
-            for _ in 0..<3 { MainMailbox.shared.post { withExtendedLifetime(object) {} } }
+            for _ in 0..<3 { MainLoopQueue.shared.post { withExtendedLifetime(object) {} } }
         }
         #expect(await MainLoopTurns.wait { kept == nil })
     }

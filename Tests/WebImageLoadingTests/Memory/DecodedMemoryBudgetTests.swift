@@ -141,7 +141,9 @@ private final class Shelf: PixelHolder {
         _ = bench.ask(900 << 10, "a", kept)
         bench.queue.runAll()
         let image = try image(100)
-        kept.withLock { $0.removeFirst() }.end(holding: image)
+        let first = kept.withLock { $0.removeFirst() }
+        first.hold(image)
+        first.end()
         let usage = bench.budget.usage
         #expect(usage.inFlightByteCount == 0 && (40_000...48_000).contains(usage.heldByteCount))
         withExtendedLifetime(image) {}
@@ -239,7 +241,7 @@ private final class Shelf: PixelHolder {
         var shown: Image? = try image(400)
         if let shown { budget.hold(shown) }
         let log = Lock<[Bool]>([])
-        let body: BudgetedJob.Body = { result in
+        let body: WorkQueue.AdmittedBody = { result in
             log.withLock { log in if case .success = result { log.append(true) } else { log.append(false) } }
         }
         _ = queue.submit(cost: .bytes(600 << 10), of: budget, body)
@@ -357,7 +359,8 @@ private final class Shelf: PixelHolder {
         #expect(first.handOver() == nil)
         first.end()
         #expect(bench.budget.usage.inFlightByteCount == 320_000)
-        next.end(holding: try image(200))
+        next.hold(try image(200))
+        next.end()
         #expect(bench.budget.usage.inFlightByteCount == 0)
         withExtendedLifetime(picture) {}
     }
@@ -452,7 +455,8 @@ private final class Shelf: PixelHolder {
                     let usage = budget.usage
                     most.withLock { $0 = max($0, usage.inFlightByteCount + usage.heldByteCount) }
                     if let image = try? Image(bitmap: .allocate(width: 64, height: 64, pixelFormat: .rgb8)) {
-                        reservation.end(holding: image)
+                        reservation.hold(image)
+                        reservation.end()
                     }
                 }
                 done.withLock { $0 += 1 }

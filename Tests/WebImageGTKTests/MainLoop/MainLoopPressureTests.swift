@@ -7,16 +7,16 @@ import WebImage
 
 @testable import WebImageGTK
 
-/// The mailbox in a program whose loop has little time, or runs within a completion.
-@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct MailboxPressureTests {
+/// The main loop's queue in a program whose loop has little time, or runs within a completion.
+@Suite(.tags(.addressSanitizer), .serialized, .needsDisplay) @MainActor struct MainLoopPressureTests {
     @Test func `Posted items are delivered though frames take all the time`() async throws {
         let area = UnsafeMutableRawPointer(try #require(gtk_drawing_area_new()))
         let window = try await TestWindow(area)
         let order = Order()
         BusyFrames.begin(area, most: 80)
         BusyFrames.after(3) {
-            for number in 0..<10 { MainMailbox.shared.post { order.numbers.append(number) } }
-            MainMailbox.shared.post {
+            for number in 0..<10 { MainLoopQueue.shared.post { order.numbers.append(number) } }
+            MainLoopQueue.shared.post {
                 order.frame = BusyFrames.count
                 BusyFrames.isOver = true
             }
@@ -35,14 +35,14 @@ import WebImage
         BusyFrames.begin(area, most: 400)
         BusyFrames.after(3) {
             for number in 0..<20 {
-                MainMailbox.shared.post {
+                MainLoopQueue.shared.post {
                     let end = g_get_monotonic_time() + 3_000
                     while g_get_monotonic_time() < end {}
                     order.numbers.append(number)
                     order.frames.insert(BusyFrames.count)
                 }
             }
-            MainMailbox.shared.post { BusyFrames.isOver = true }
+            MainLoopQueue.shared.post { BusyFrames.isOver = true }
         }
         #expect(await MainLoopTurns.wait { BusyFrames.isOver && order.numbers.count == 20 })
         // Two of 3 ms fit into a turn's 4 ms, and frames are drawn between the turns.
@@ -53,21 +53,21 @@ import WebImage
 
     @Test func `A loop that runs within an item delivers posted items, in order, each once`() async {
         let order = Order()
-        MainMailbox.shared.post {
+        MainLoopQueue.shared.post {
             order.numbers.append(1)
-            MainMailbox.shared.post { order.numbers.append(3) }
+            MainLoopQueue.shared.post { order.numbers.append(3) }
             Loop.run { quit in
                 startThread {
-                    MainMailbox.shared.post {
+                    MainLoopQueue.shared.post {
                         order.numbers.append(4)
                         quit()
                     }
                 }
             }
             order.numbers.append(5)
-            MainMailbox.shared.post { order.numbers.append(6) }
+            MainLoopQueue.shared.post { order.numbers.append(6) }
         }
-        MainMailbox.shared.post { order.numbers.append(2) }
+        MainLoopQueue.shared.post { order.numbers.append(2) }
         #expect(await MainLoopTurns.wait { order.numbers.count == 6 })
         #expect(order.numbers == [1, 2, 3, 4, 5, 6])
     }

@@ -10,10 +10,10 @@ import WebImage
 /// An item may run a nested loop, which delivers the items behind it.
 ///
 /// Works whether or not ``MainLoopIntegration`` is installed. Posting takes a lock and only rarely wakes the loop.
-final class MainMailbox: Sendable {
+final class MainLoopQueue: Sendable {
     typealias Item = @MainActor () -> Void
 
-    static let shared = MainMailbox()
+    static let shared = MainLoopQueue()
 
     /// Just below `GDK_PRIORITY_REDRAW`.
     static let priority = Int32(G_PRIORITY_HIGH_IDLE + 25)
@@ -37,11 +37,11 @@ final class MainMailbox: Sendable {
 
     // Initialized before they are shared, never modified.
     private nonisolated(unsafe) static let functions = calls { _, _, _ in
-        MainActor.assumeIsolated { MainMailbox.shared.drain(isLate: false) }
+        MainActor.assumeIsolated { MainLoopQueue.shared.drain(isLate: false) }
         return 1
     }
     private nonisolated(unsafe) static let lateFunctions = calls { _, _, _ in
-        MainActor.assumeIsolated { MainMailbox.shared.drain(isLate: true) }
+        MainActor.assumeIsolated { MainLoopQueue.shared.drain(isLate: true) }
         return 1
     }
 
