@@ -540,11 +540,16 @@ if let names = Context.environment["WEBIMAGE_TARGETS"] {
     package.products = []
 }
 
-// Only these modules are optimized, whatever the configuration.
+// Only these modules are optimized, whatever the configuration, and our C code, which is compiled quickly and runs over pixels.
 if let names = Context.environment["WEBIMAGE_OPTIMIZED"] {
     let optimized = names.split(separator: " ").map(String.init)
     for target in package.targets where target.type != .system {
-        let level = optimized.contains(target.name) ? "-O" : "-Onone"
-        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags([level])]
+        if target.path?.hasPrefix("Sources/CLibraries/") == true {
+            target.cSettings = (target.cSettings ?? []) + [.unsafeFlags(["-O2"])]
+            target.cxxSettings = (target.cxxSettings ?? []) + [.unsafeFlags(["-O2"])]
+        } else {
+            let level = optimized.contains(target.name) ? "-O" : "-Onone"
+            target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags([level])]
+        }
     }
 }
