@@ -51,8 +51,8 @@ only_sanitized() {
 }
 
 # How `swift build` builds what only runs once: a compiler is handed a whole module, writes its interface in the same process, and describes nothing to
-# a debugger. Together that takes two thirds of the time. Failed expectations name their lines all the same.
-readonly quickly=(-debug-info-format none -Xswiftc -wmo -Xswiftc -no-emit-module-separately-wmo)
+# a debugger; lld links. Together that takes two thirds of the time. Failed expectations name their lines all the same.
+readonly quickly=(-debug-info-format none -Xswiftc -wmo -Xswiftc -no-emit-module-separately-wmo -Xswiftc -use-ld=lld)
 
 # Prints the comment at the top of the script.
 show_help() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }

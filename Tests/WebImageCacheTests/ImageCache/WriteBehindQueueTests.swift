@@ -339,7 +339,7 @@ final class WriteBehindBox {
     }
 
     @Test func `Under random events every completion is called once, and a reader sees the last call`() {
-        for seed in 0..<200 {
+        for seed in 0..<TestEffort.rounds(200) {
             var random = SeededGenerator(seed: UInt64(seed))
             let queue = WriteBehindBox()
             var disk: [String: String] = [:]

@@ -21,7 +21,7 @@ import WebImageCache
         cache.evictionHandler = { eviction in
             evicted.withLock { $0[ObjectIdentifier(eviction.image), default: 0] += 1 }
         }
-        for _ in 0..<6000 {
+        for _ in 0..<TestEffort.rounds(6000) {
             let key = "key-\(random.below(30) * random.below(10))"
             switch random.below(100) {
             case 0..<40:
