@@ -100,9 +100,9 @@ extension LoadTrace {
         return result
     }
 
-    /// Reports that the original bytes are being stored on disk, if they are and it was not reported before.
+    /// Reports that the original bytes are being stored on disk, if they are.
     func noteStore(of original: OriginalData, by work: OriginalWork) {
-        guard work.storesDisk, let key = work.cacheKey, original.store?.isPending ?? false else { return }
+        guard work.storesDisk, let key = work.cacheKey else { return }
         pipeline.totals.storedByteCount.add(original.entry.data.count)
         note(.stored(key: key, .disk))
     }

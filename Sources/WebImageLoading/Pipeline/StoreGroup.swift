@@ -47,25 +47,37 @@ struct StoreContents: Sendable {
 final class StoreOnce: Sendable {
     typealias Body = @Sendable (StoreContents, StoreGroup) -> Void
 
-    private let body: Lock<Body?>
+    private struct State {
+        /// Nil once the first caller has it.
+        var body: Body?
+        var isStarted = false
+    }
+
+    private let state: Lock<State>
     private let group = StoreGroup()
 
     /// - Parameter body: Starts the write, and ends it with `leave()` of the group, which was entered for it.
-    init(_ body: @escaping Body) { self.body = Lock(body) }
+    init(_ body: @escaping Body) { state = Lock(State(body: body)) }
 
-    /// Starts the write unless it was started before.
-    func start(_ contents: StoreContents) {
-        let first = body.withLock { body -> Body? in
-            defer { body = nil }
+    /// Starts the write unless another caller has begun to.
+    ///
+    /// - Parameter note: Called before, if it is started.
+    func start(_ contents: StoreContents, noting note: () -> Void) {
+        let first = state.withLock { state -> Body? in
+            guard let body = state.body else { return nil }
+            state.body = nil
+            group.enter()
             return body
         }
         guard let first else { return }
-        group.enter()
+        note()
         first(contents, group)
+        state.withLock { $0.isStarted = true }
     }
 
-    /// True until the write is started.
-    var isPending: Bool { body.withLock { $0 != nil } }
+    /// True once the write is started, so that the cache finds the bytes. A caller of ``start(_:noting:)`` that was not the first may return
+    /// before: a serializer may take its time.
+    var isStarted: Bool { state.withLock { $0.isStarted } }
 
     /// Calls `body` when the write, if started, has ended.
     func whenDone(_ body: @escaping @Sendable () -> Void) { group.whenDone(body) }

@@ -67,6 +67,12 @@ final class WorkJob: WorkGraphNode, @unchecked Sendable {
         return original.source == .none && plan.value.revalidation == nil && plan.value.given == nil
     }
 
+    /// The cache finds downloaded bytes once their write is started; bytes that are not stored are for those who waited for them.
+    static func isUsedUp(_ output: WorkResult, by result: WorkResult) -> Bool {
+        guard case .success(.data(let original)) = output, case .success = result else { return true }
+        return original.store?.isStarted ?? true
+    }
+
     static func summary(of output: WorkResult, after note: WorkNote) -> WorkNote? {
         guard case .success(.data(let original)) = output else { return nil }
         return WorkNote(

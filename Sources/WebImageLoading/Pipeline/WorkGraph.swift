@@ -15,6 +15,8 @@ protocol WorkGraphNode: AnyObject, Sendable {
     static func takes(_ value: Value, _ receiver: Receiver) -> Bool
     /// Returns whether a finished node of this key stays available with its output while nodes that depend on it run.
     static func keeps(_ output: Output, of key: Key) -> Bool
+    /// Returns whether kept output is no longer available to others once a node that depends on it has ended with `result`.
+    static func isUsedUp(_ output: Output, by result: Output) -> Bool
     /// Returns a note about the origin of kept output, sent to late subscribers after the note that they joined; nil for none.
     static func summary(of output: Output, after note: Note) -> Note?
     /// The graph's bookkeeping, protected by the lock that protects the graph.
@@ -69,8 +71,8 @@ struct WorkLinks<Node: WorkGraphNode> {
 /// dependencies.
 ///
 /// A node sends values, and finally its output. A value goes to each subscriber that accepts it; if one does not, the value goes to that
-/// one's own subscribers. A node may stay available with its output after its end: until the first of the nodes that depend on it ends,
-/// or all of them are cancelled.
+/// one's own subscribers. A node may stay available with its output after its end: until one of the nodes that depend on it ends and has
+/// used it up, or all of them have ended or were cancelled.
 ///
 /// The state of a node is stored in it, so that a long queue needs little memory. Each event takes time proportional to the number of
 /// subscribers that it affects.
@@ -239,7 +241,7 @@ struct WorkGraph<Node: WorkGraphNode> {
         let isKept = Node.keeps(output, of: node.key)
         stop(node)
         if !isKept { remove(node) }
-        leaveDependencies(of: node, isDone: true, &actions)
+        leaveDependencies(of: node, endingWith: output, &actions)
         for var subscriber in node.links.subscribers.removeAll() {
             subscriptionCount -= 1
             actions.append(.deliver(subscriber.receiver, subscriber.parent, output))
@@ -303,16 +305,20 @@ struct WorkGraph<Node: WorkGraphNode> {
         if node.links.isRunning {
             stop(node)
             actions.append(.cancel(node))
-            leaveDependencies(of: node, isDone: false, &actions)
+            leaveDependencies(of: node, endingWith: nil, &actions)
         }
         discardReports(of: node, &actions)
         return true
     }
 
-    /// - Parameter isDone: True if the node has used its dependencies, so that later subscribers need newer ones.
-    private mutating func leaveDependencies(of node: Node, isDone: Bool, _ actions: inout [Action]) {
+    /// - Parameter result: The node's output; nil if it was cancelled. Later subscribers to what it has used up need newer output.
+    private mutating func leaveDependencies(of node: Node, endingWith result: Node.Output?, _ actions: inout [Action]) {
         for dependency in node.links.dependencies.removeAll() {
-            if isDone, dependency.node.links.isKept { remove(dependency.node) }
+            if let result, dependency.node.links.isKept, let kept = reports[ObjectIdentifier(dependency.node)]?.output,
+                Node.isUsedUp(kept, by: result)
+            {
+                remove(dependency.node)
+            }
             leave(dependency.node, dependency.number, &actions)
         }
     }

@@ -61,6 +61,29 @@ import Testing
         #expect(cache.edit { $0.stores.count { $0.key == url.absoluteString && $0.type == .disk } } == 1)
     }
 
+    @Test func `A load of another size downloads nothing while the first has yet to begin the write`() async throws {
+        let loader = FakeLoader { _ in .success("picture") }
+        let pipeline = Pipeline(decodeQueue: WorkQueue(name: "test", width: 2))
+        let manager = WebImageManager(cache: cache, loader: loader, pipeline: pipeline)
+        let storing = Gate()
+        let serializer = CacheSerializer { _, data, _ in
+            // Only the original has bytes, which are serialized once.
+            if data != nil { storing.wait() }
+            return data
+        }
+        func start(_ side: Int) -> Outcome {
+            self.start(manager, [], context(side) { $0.cacheSerializer = serializer }).outcome
+        }
+        let first = start(1)
+        #expect(await storing.arrivals())
+        for side in 2...3 { #expect(try await start(side).image().pixelWidth == side) }
+        storing.open()
+        #expect(try await first.image().pixelWidth == 1)
+        #expect(loader.loads.count == 1)
+        #expect(await pipeline.becomesIdle())
+        #expect(cache.diskKeys.contains(url.absoluteString))
+    }
+
     @Test func `A load of bytes gets those that wait for the decoder`() async throws {
         let loader = FakeLoader { _ in .success("picture") }
         let manager = await manager(loader)

@@ -25,13 +25,29 @@ import Testing
         store.whenDone { told.withLock { $0 += 1 } }
         #expect(told.withLock { $0 } == 1, "the write was never started")
         let contents = StoreContents(image: nil, coder: PlainCoder(), encodeOptions: ImageEncodeOptions())
-        store.start(contents)
-        store.start(contents)
-        #expect(held.withLock { $0.count } == 1)
+        let noted = Lock(0)
+        #expect(!store.isStarted)
+        for _ in 0..<2 { store.start(contents) { noted.withLock { $0 += 1 } } }
+        #expect(store.isStarted)
+        #expect(held.withLock { $0.count } == 1 && noted.withLock { $0 } == 1)
         store.whenDone { told.withLock { $0 += 1 } }
         #expect(told.withLock { $0 } == 1)
         held.withLock { $0[0] }.leave()
         #expect(told.withLock { $0 } == 2)
+    }
+
+    @Test func `A write that begins is waited for, and counts as started once it has begun`() {
+        let (began, told) = (Lock<StoreOnce?>(nil), Lock(0))
+        let store = StoreOnce { _, group in
+            let store = began.withLock { $0.take() }
+            #expect(store?.isStarted == false)
+            store?.whenDone { told.withLock { $0 += 1 } }
+            #expect(told.withLock { $0 } == 0)
+            group.leave()
+        }
+        began.withLock { $0 = store }
+        store.start(StoreContents(image: nil, coder: PlainCoder(), encodeOptions: ImageEncodeOptions())) {}
+        #expect(store.isStarted && told.withLock { $0 } == 1)
     }
 }
 

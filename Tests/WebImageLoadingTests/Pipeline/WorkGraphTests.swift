@@ -14,6 +14,8 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
     /// Receivers from 100 on take values.
     static func takes(_ value: String, _ receiver: Int) -> Bool { receiver >= 100 }
     static func keeps(_ output: Int, of key: String) -> Bool { key.hasPrefix("kept") }
+    /// Failures are negative here, and leave it to others.
+    static func isUsedUp(_ output: Int, by result: Int) -> Bool { result >= 0 }
     static func summary(of output: Int, after note: String) -> String? { "\(note), made \(output)" }
 
     let key: String
@@ -273,7 +275,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         #expect(words(four).isEmpty && graph.nodeCount == 0)
     }
 
-    @Test func `Output is kept until its first dependent ends`() throws {
+    @Test func `Output is kept until a dependent ends that has used it up`() throws {
         var graph = Graph()
         let first = try join(&graph, "first", .normal)
         let bytes = try join(&graph, "kept", .normal, parent: first.node)
@@ -288,6 +290,10 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
         let second = try join(&graph, "second", .normal)
         let joined = try join(&graph, "kept", .normal, parent: second.node)
         #expect(words(joined.actions) == ["deliver 5 7"] && joined.node === bytes.node)
+        let other = try join(&graph, "other", .normal)
+        #expect(try join(&graph, "kept", .normal, parent: other.node).node === bytes.node)
+        _ = graph.finish(other.node, with: -1)
+        #expect(words(try join(&graph, "kept", .normal).actions) == ["deliver 8 7"])
         _ = graph.finish(first.node, with: 1)
         // The second still has it, and others get newer output.
         let third = try join(&graph, "third", .normal)
@@ -393,7 +399,7 @@ private final class TestNode: WorkGraphNode, @unchecked Sendable, Hashable, Cust
             default:
                 guard let node = running.randomElement(using: &random) else { continue }
                 running.removeAll { $0 === node }
-                apply(graph.finish(node, with: 0))
+                apply(graph.finish(node, with: Int.random(in: -1...0, using: &random)))
             }
             #expect(graph.nodeCount == running.count)
             #expect(graph.subscriptionCount == open.count)

@@ -78,9 +78,7 @@ struct DecodeWork: Work {
 
     private func deliver(_ image: PipelineImage, _ original: OriginalData, _ job: WorkJob) {
         // Unneeded images are not stored either.
-        guard !job.isCancelled else { return }
-        job.trace.noteStore(of: original, by: self.original)
-        if !job.isCancelled { job.finish(.success(.image(stored(image, original)))) }
+        if !job.isCancelled { job.finish(.success(.image(stored(image, original, job.trace)))) }
     }
 
     /// Returns the queue on which a file that is read in parts is decoded; nil for the queue of the bytes' coder.
@@ -171,11 +169,11 @@ struct DecodeWork: Work {
     }
 
     /// Starts the write of the original bytes, if they are to be stored and no other work has started it.
-    private func stored(_ image: PipelineImage, _ original: OriginalData) -> PipelineImage {
+    private func stored(_ image: PipelineImage, _ original: OriginalData, _ trace: LoadTrace) -> PipelineImage {
         guard let store = original.store else { return image }
         var contents = contents(original.isVideo ? replacement(image) : wholeImage(image.image))
         contents.seen = image.image
-        store.start(contents)
+        store.start(contents) { trace.noteStore(of: original, by: self.original) }
         // Does not capture the image, which would stay in memory until everything is written.
         let stores = image.stores
         stores.enter()

@@ -59,8 +59,7 @@ struct StoreWork: Work {
         guard let store = original.store else {
             return job.finish(.failure(.notStorable(decode.original.fetch?.url)))
         }
-        job.trace.noteStore(of: original, by: decode.original)
-        store.start(contents)
+        store.start(contents) { job.trace.noteStore(of: original, by: decode.original) }
         store.whenDone { job.finish(.success(.data(original))) }
     }
 }
