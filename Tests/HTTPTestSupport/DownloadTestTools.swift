@@ -19,11 +19,14 @@ package func gzipOfZeros(megabytes: Int, hasChecksum: Bool = false) -> [UInt8] {
     // The literal 0 has the code 00110000, most significant bit first.
     bits.writeReversed(0b0011_0000, count: 8)
     let runs = (megabytes << 20) / 258
-    for _ in 0..<runs {
+    // Eight runs are 13 bytes, and the next eight the same.
+    let repeated = max(runs / 8 - 2, 0)
+    for _ in 0..<runs - 8 * repeated {
         // Length 258 is symbol 285 = 11000101; distance 1 is symbol 0 = 00000.
         bits.writeReversed(0b1100_0101, count: 8)
         bits.writeReversed(0, count: 5)
     }
+    bits.repeatLast(13, count: repeated)
     bits.writeReversed(0, count: 7)
     let header: [UInt8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
     let count = 1 + 258 * runs
@@ -43,6 +46,12 @@ private struct BitWriter {
 
     mutating func writeReversed(_ value: Int, count: Int) {
         for bit in (0..<count).reversed() { append(value >> bit & 1) }
+    }
+
+    /// Repeats the last whole bytes, which the bits after them continue.
+    mutating func repeatLast(_ byteCount: Int, count: Int) {
+        let last = bytes.suffix(byteCount)
+        for _ in 0..<count { bytes += last }
     }
 
     mutating func finish() -> [UInt8] { used > 0 ? bytes + [current] : bytes }

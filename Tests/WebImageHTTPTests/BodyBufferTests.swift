@@ -27,11 +27,11 @@ import Testing
             all += bytes
             if let snapshot = buffer.snapshot() { snapshots.append(snapshot) }
         }
-        for snapshot in snapshots { #expect(snapshot.elementsEqual(all.prefix(snapshot.count))) }
+        for snapshot in snapshots { #expect(snapshot == Data(all.prefix(snapshot.count))) }
         let whole = buffer.takeData()
         let rest = buffer.snapshot()
-        #expect(whole?.elementsEqual(all) == true && rest == nil && snapshots.count == 200)
-        #expect(snapshots[3].elementsEqual(all.prefix(snapshots[3].count)))
+        #expect(whole == Data(all) && rest == nil && snapshots.count == 200)
+        #expect(snapshots[3] == Data(all.prefix(snapshots[3].count)))
     }
 
     @Test func `Bytes are returned as appended, for any division`() {
@@ -42,7 +42,7 @@ import Testing
             for start in stride(from: 0, to: bytes.count, by: piece) {
                 #expect(append(Array(bytes[start..<min(start + piece, bytes.count)]), to: &buffer) == nil)
             }
-            #expect(buffer.takeData().map { Array($0) } == bytes)
+            #expect(buffer.takeData() == Data(bytes))
             #expect(buffer.count == 0 && buffer.takeData() == nil)
         }
     }
@@ -71,8 +71,8 @@ import Testing
             all += bytes
             if step == 4 { seen = buffer.snapshot() }
         }
-        #expect(seen?.elementsEqual(all.prefix(15_000_000)) == true)
-        #expect(buffer.takeData()?.elementsEqual(all) == true)
+        #expect(seen == Data(all.prefix(15_000_000)))
+        #expect(buffer.takeData() == Data(all))
     }
 
     @Test func `No bytes are empty data`() {

@@ -74,20 +74,22 @@ import WebImage
 
     private static let exiftool = "/usr/bin/exiftool"
 
-    /// The tags that exiftool finds, as `GROUP:TAG` with their values.
-    private func tags(_ answer: RawAnswer) async throws -> [String: String] {
+    /// The tags that exiftool finds in each, as `GROUP:TAG` with their values.
+    private func tags(_ answers: RawAnswer...) async throws -> [[String: String]] {
         let directory = TemporaryDirectory()
-        let path = directory.path("image")
-        try Data(answer.body).write(to: URL(fileURLWithPath: path))
-        let run = try await ProgramRun.run(Self.exiftool, ["-n", "-G1", "-s", "-a", path])
+        let paths = answers.indices.map { directory.path("\($0)") }
+        for (answer, path) in zip(answers, paths) { try Data(answer.body).write(to: URL(fileURLWithPath: path)) }
+        let run = try await ProgramRun.run(Self.exiftool, ["-n", "-G1", "-s", "-a"] + paths)
         #expect(run.status == 0)
-        var tags: [String: String] = [:]
+        var tags = answers.count == 1 ? [[:]] : [[String: String]]()
         for line in run.lines {
+            if line.hasPrefix("======== ") { tags.append([:]) }
             let parts = line.split(separator: ":", maxSplits: 1).map(String.init)
             let words = parts[0].split { " []".contains($0) }
-            if words.count == 2, parts.count == 2 { tags["\(words[0]):\(words[1])"] = String(parts[1].dropFirst()) }
+            guard words.count == 2, parts.count == 2 else { continue }
+            tags[tags.count - 1]["\(words[0]):\(words[1])"] = String(parts[1].dropFirst())
         }
-        #expect(tags["ExifTool:Warning"] == nil)
+        #expect(tags.count == answers.count && tags.allSatisfy { $0["ExifTool:Warning"] == nil })
         return tags
     }
 
@@ -98,13 +100,15 @@ import WebImage
     )
     func `Metadata is kept, for the size and the orientation of the result`(from: String, to: String) async throws {
         let (server, source, _) = try server("Metadata/all.\(from)")
-        let none = try await tags(await get(server, "w:20/\(source)@\(to)"))
-        #expect(none["IFD0:Artist"] == nil && none["XMP-dc:Rights"] == nil && none["IPTC:Credit"] == nil)
+        let none = await get(server, "w:20/\(source)@\(to)")
         let all = await get(server, "sm:0/w:20/\(source)@\(to)")
+        let turned = await get(server, "sm:0/ar:0/\(source)@\(to)")
         let image = try await Image.decode(Data(all.body))
         // Upright; the orientation is not applied a second time.
         #expect((image.pixelWidth, image.pixelHeight) == (20, 27))
-        let kept = try await tags(all)
+        let found = try await tags(none, all, turned)
+        #expect(["IFD0:Artist", "XMP-dc:Rights", "IPTC:Credit"].allSatisfy { found[0][$0] == nil })
+        let kept = found[1]
         for (name, value) in [
             ("IFD0:Artist", "Exif Artist"), ("IFD0:Make", "Exif Make"), ("IFD0:Orientation", "1"),
             ("ExifIFD:ExifImageWidth", "20"), ("ExifIFD:ExifImageHeight", "27"), ("XMP-dc:Title", "Xmp Title"),
@@ -114,8 +118,7 @@ import WebImage
         }
         #expect(kept["IFD1:ThumbnailOffset"] == nil)
         #expect(kept["IPTC:Caption-Abstract"] == (from == "jpg" && to == "jpg" ? "Iptc Caption" : nil))
-        let turned = try await tags(await get(server, "sm:0/ar:0/\(source)@\(to)"))
-        #expect(turned["IFD0:Orientation"] == "6")
+        #expect(found[2]["IFD0:Orientation"] == "6")
     }
 
     @Test(
@@ -124,7 +127,7 @@ import WebImage
     )
     func `Only authors and rights are kept`(format: String) async throws {
         let (server, source, _) = try server("Metadata/all.jpg")
-        let kept = try await tags(await get(server, "kcr:1/w:20/\(source)@\(format)"))
+        let kept = try await tags(await get(server, "kcr:1/w:20/\(source)@\(format)"))[0]
         for (name, value) in [
             ("IFD0:Artist", "Exif Artist"), ("IFD0:Copyright", "Exif Copyright"), ("XMP-dc:Rights", "Xmp Rights"),
             ("XMP-dc:Creator", "Xmp Creator"), ("XMP-xmpRights:WebStatement", "https://example.com/rights"),

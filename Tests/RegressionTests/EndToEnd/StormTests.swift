@@ -68,7 +68,8 @@ private final class Storm: Sendable {
         case failure(WebImageError.Code)
     }
 
-    static let loadCount = 10_000
+    /// So many that each URL is in both halves.
+    static let loadCount = max(TestEffort.rounds(10_000), 2500)
     static let urlCount = 100
 
     static var config: WebImageDownloaderConfig {

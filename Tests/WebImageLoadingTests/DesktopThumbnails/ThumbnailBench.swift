@@ -64,10 +64,8 @@ final class ThumbnailBench: Sendable {
         var texts = ["Thumb::URI": file.uri, "Thumb::MTime": "\(file.modificationTime)"]
         change(&texts)
         let bitmap = try Bitmap.allocate(width: width, height: height, pixelFormat: .rgb8)
-        for y in 0..<height {
-            let row = bitmap.mutableRow(y).assumingMemoryBound(to: UInt8.self)
-            for x in 0..<width * 3 { row[x] = color.bytes[x % 3] }
-        }
+        let line = (0..<width).flatMap { _ in color.bytes }
+        for y in 0..<height { bitmap.mutableRow(y).copyMemory(from: line, byteCount: line.count) }
         let png = try PNGCoder().encode(Image(bitmap: bitmap), to: .png, options: ImageEncodeOptions())
         let made = PNGTexts.adding(texts.map { (keyword: $0.key, text: $0.value) }, to: png)
         try write(size, data: made ?? Data())

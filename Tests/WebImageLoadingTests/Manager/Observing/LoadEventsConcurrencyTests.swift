@@ -36,7 +36,7 @@ import Testing
         let harness = ManagerHarness.answering()
         let tally = Tally()
         harness.manager.observer = tally
-        let count = 10_000
+        let count = 4 * TestEffort.rounds(2500)
         let outcomes = await withTaskGroup(of: [Outcome].self) { group in
             for thread in 0..<4 {
                 group.addTask {
