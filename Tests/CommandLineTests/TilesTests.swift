@@ -55,11 +55,8 @@ import WebImage
         #expect(description.contains("TileSize=\"128\"") && description.contains("Overlap=\"1\""))
     }
 
-    @Test(arguments: ["jpg", "tif[tile,compression=deflate]"], [[], ["--isolated"]])
-    func `A crop of an image that is too large to be decoded reads only what it needs`(
-        _ format: String,
-        _ options: [String]
-    ) async throws {
+    @Test(arguments: ["jpg", "tif[tile,compression=deflate]"])
+    func `A crop of an image that is too large to be decoded reads only what it needs`(_ format: String) async throws {
         let file = "gray." + format
         let name = String(file.prefix { $0 != "[" })
         for words in [
@@ -68,13 +65,16 @@ import WebImage
             let vips = try await ProgramRun.run("/usr/bin/vips", words, directory: harness.directory.path)
             #expect(vips.status == 0, "\(vips.errors)")
         }
-        let whole = try await harness.run(["get", name, "-o", "whole.png", "--no-cache"] + options)
-        #expect(whole.status == 1 && whole.errors.contains("maximumPixelCount"), "\(whole.errors)")
-        let crop = try await harness.run(["get", name, "--crop", "15500,15500,90,70", "-o", "part.png"] + options)
-        #expect(crop.status == 0, "\(crop.errors)")
-        let (part, wanted) = try await (image("part.png"), image("wanted.png"))
-        #expect((part.pixelWidth, part.pixelHeight) == (90, 70))
-        #expect(part.premultipliedPixels == wanted.premultipliedPixels)
+        for options in [["--no-cache"], ["--no-cache", "--isolated"]] {
+            let whole = try await harness.run(["get", name, "-o", "whole.png"] + options)
+            #expect(whole.status == 1 && whole.errors.contains("maximumPixelCount"), "\(whole.errors)")
+            let words = ["get", name, "--crop", "15500,15500,90,70", "-o", "part\(options.count).png"]
+            let crop = try await harness.run(words + options)
+            #expect(crop.status == 0, "\(crop.errors)")
+            let (part, wanted) = try await (image("part\(options.count).png"), image("wanted.png"))
+            #expect((part.pixelWidth, part.pixelHeight) == (90, 70))
+            #expect(part.premultipliedPixels == wanted.premultipliedPixels)
+        }
     }
 
     @Test func `Levels of a tiled TIFF are those in the file`() async throws {

@@ -241,8 +241,6 @@ private final class ImageRecorder: Sendable {
             #expect(kept != nil)
         }
         // The decode thread may not have released its job yet.
-        let deadline = ContinuousClock.now + .seconds(10)
-        while kept != nil, ContinuousClock.now < deadline { await Task.yield() }
-        #expect(kept == nil)
+        #expect(await becomes { kept == nil })
     }
 }

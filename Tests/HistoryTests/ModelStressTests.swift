@@ -83,12 +83,7 @@ extension StressWorld {
     /// Returns whether the disk holds no more than that soon: threads of the cache continue for a moment with a store's
     /// remaining work.
     private func diskBecomesSmall(_ size: Int, seconds: Int) async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(seconds)
-        while allocatedSize > size {
-            if ContinuousClock.now > deadline { return false }
-            await Task.yield()
-        }
-        return true
+        await becomes(seconds: Double(seconds)) { allocatedSize <= size }
     }
 
     /// The space of the entries on disk, in blocks of the file system, as the limit counts it.
@@ -104,11 +99,7 @@ extension StressWorld {
     /// Returns whether everything comes to its end within half a minute: threads release their objects a little after
     /// the last completion, without a notification.
     func becomesQuiet() async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while !isQuiet {
-            if ContinuousClock.now > deadline { return false }
-            await Task.yield()
-        }
+        guard await becomes({ isQuiet }) else { return false }
         await cache.flush()
         return true
     }

@@ -63,12 +63,7 @@ extension Pipeline {
     /// Returns whether everything is released within seconds of the last completion: completions are called before the
     /// calling threads have released their objects.
     package func becomesIdle() async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(20)
-        while runningCount > 0 || waitingCount > 0 || gate.reservedByteCount > 0 {
-            if ContinuousClock.now > deadline { return false }
-            await Task.yield()
-        }
-        return true
+        await becomes { runningCount == 0 && waitingCount == 0 && gate.reservedByteCount == 0 }
     }
 }
 

@@ -41,12 +41,7 @@ package final class FakeLoader: ImageLoading {
         package func becomesCancelled() async -> Bool { await becomes { $0.isCancelled } }
 
         private func becomes(_ condition: (Load) -> Bool) async -> Bool {
-            let deadline = ContinuousClock.now + .seconds(20)
-            while !condition(self) {
-                if ContinuousClock.now > deadline { return false }
-                await Task.yield()
-            }
-            return true
+            await ModelTestSupport.becomes { condition(self) }
         }
 
         package func report(_ received: Int64, of expected: Int64) {

@@ -17,7 +17,23 @@ extension Latch {
     package func opens(seconds: Double = 20) async -> Bool { await valueOnThread { self.wait(seconds: seconds) } }
 }
 
-/// Yields while `condition` holds. If the task is cancelled meanwhile, as by a test's time limit, that is an issue.
+/// The pauses of a task that waits for what nothing signals: at first it only lets others go first, then it leaves the processor to them for a
+/// millisecond at a time.
+package struct Backoff {
+    private var count = 0
+
+    package init() {}
+
+    package mutating func pause(isolation: isolated (any Actor)? = #isolation) async {
+        count += 1
+        guard count > 100 else { return await Task.yield() }
+        await withCheckedContinuation { continuation in
+            _ = DelaySource.system.after(1_000_000) { continuation.resume() }
+        }
+    }
+}
+
+/// Suspends while `condition` holds. If the task is cancelled meanwhile, as by a test's time limit, that is an issue.
 package func wait(
     while condition: @autoclosure () -> Bool,
     fileID: String = #fileID,
@@ -26,13 +42,14 @@ package func wait(
     column: Int = #column,
     isolation: isolated (any Actor)? = #isolation
 ) async {
+    var backoff = Backoff()
     while condition() {
         if Task.isCancelled {
             let place = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
             Issue.record("cancelled while it was still so", sourceLocation: place)
             return
         }
-        await Task.yield()
+        await backoff.pause()
     }
 }
 
@@ -44,12 +61,17 @@ package func countDown(_ counter: Lock<Int>) -> Bool {
     }
 }
 
-/// Suspends until a condition without a notification holds; false after 30 seconds.
-package func becomes(_ condition: () -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + .seconds(30)
-    while !condition() {
+/// Suspends until a condition without a notification holds; false after `seconds`.
+package func becomes(
+    seconds: Double = 30,
+    isolation: isolated (any Actor)? = #isolation,
+    _ condition: () async -> Bool
+) async -> Bool {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    var backoff = Backoff()
+    while await !condition() {
         if ContinuousClock.now > deadline { return false }
-        await Task.yield()
+        await backoff.pause()
     }
     return true
 }

@@ -165,9 +165,7 @@ extension ComplaintTests {
             #expect(error?.code == path.code || path.name == "no bytes" && error != nil, "\(path.name)")
             #expect(await harness.manager.pipeline.becomesIdle(), "\(path.name)")
             // Work is over a moment before its load is.
-            let deadline = ContinuousClock.now + .seconds(20)
-            while harness.manager.isRunning, ContinuousClock.now < deadline { await Task.yield() }
-            #expect(outcome.count == 1 && !harness.manager.isRunning, "\(path.name)")
+            #expect(await becomes { !harness.manager.isRunning } && outcome.count == 1, "\(path.name)")
         }
     }
 }

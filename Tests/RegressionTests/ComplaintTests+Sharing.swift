@@ -39,11 +39,7 @@ extension ComplaintTests {
                     }
                 }
                 // Until the rest have joined the first one's download.
-                let deadline = ContinuousClock.now + .seconds(20)
-                while round == 0, harness.manager.pipeline.joinCount < wanted.count - 1, ContinuousClock.now < deadline
-                {
-                    await Task.yield()
-                }
+                #expect(await becomes { round > 0 || harness.manager.pipeline.joinCount >= wanted.count - 1 })
                 gate.open()
                 rest = try await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
             }

@@ -28,16 +28,6 @@ struct FairDecodingTests {
         }
     }
 
-    /// Waits for a condition on other threads; returns false if it did not hold within 20 s.
-    private func comes(_ condition: @Sendable () -> Bool) async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(20)
-        while !condition() {
-            if ContinuousClock.now > deadline { return false }
-            await Task.yield()
-        }
-        return true
-    }
-
     /// Runs hanging decodes, as many as there are decode threads, while `body` runs; then kills their workers.
     ///
     /// - Returns: The number of decodes that had ended before.
@@ -52,14 +42,15 @@ struct FairDecodingTests {
             }
         }
         let hazards = hazards
-        #expect(await comes { hazards.workers.count == count })
+        #expect(await becomes { hazards.workers.count == count })
         try await body()
         let before = ended.withLock { $0 }
         // A worker that was just started has another name until it runs its program.
         let end = Task {
+            var backoff = Backoff()
             while !Task.isCancelled {
                 for worker in hazards.workers { kill(worker, SIGKILL) }
-                await Task.yield()
+                await backoff.pause()
             }
         }
         for decode in hung { #expect(await decode.value != nil) }
@@ -82,7 +73,7 @@ struct FairDecodingTests {
                 if (try? await ImageProperties.read(from: data)) != nil { done.withLock { $0 += 1 } }
                 if (try? await image.encoded(as: .png)) != nil { done.withLock { $0 += 1 } }
             }
-            #expect(await comes { done.withLock { $0 == 3 } })
+            #expect(await becomes { done.withLock { $0 == 3 } })
         }
         #expect(ended == 0)
     }
@@ -98,7 +89,7 @@ struct FairDecodingTests {
             ) { given in
                 if case .success = given { done.withLock { $0 = true } }
             }
-            #expect(await comes { done.withLock { $0 } })
+            #expect(await becomes { done.withLock { $0 } })
         }
         #expect(ended == 0)
     }
@@ -124,7 +115,7 @@ struct FairDecodingTests {
                 if case .failure(let error) = image { codes.withLock { $0.append(error.code) } }
             }
         }
-        #expect(await comes { budget.usage.inFlightByteCount == 8 << 20 && budget.usage.waitingCount > 0 })
+        #expect(await becomes { budget.usage.inFlightByteCount == 8 << 20 && budget.usage.waitingCount > 0 })
         let before = Lock<Int?>(nil)
         let good = try Fixtures.data("PNG/photo-rgb.png")
         // Turns end by time: on a busy machine some have passed already.
@@ -137,7 +128,7 @@ struct FairDecodingTests {
             }
             return passed
         }
-        #expect(await comes { codes.withLock { $0.count == 8 } && before.withLock { $0 != nil } })
+        #expect(await becomes { codes.withLock { $0.count == 8 } && before.withLock { $0 != nil } })
         #expect(try #require(before.withLock { $0 }) - passed <= 3, "at most those that were there before it")
         #expect(codes.withLock { $0 } == Array(repeating: .decodeTimedOut, count: 8))
         #expect(budget.usage.peakByteCount <= 8 << 20 && budget.usage.inFlightByteCount == 0)
@@ -151,7 +142,7 @@ struct FairDecodingTests {
                 let result = await IsolationHarness.decode("picture", other)
                 if IsolationHarness.isRight(try? result.get()) { done.withLock { $0 = true } }
             }
-            #expect(await comes { done.withLock { $0 } })
+            #expect(await becomes { done.withLock { $0 } })
         }
         #expect(ended == 0)
     }
@@ -169,7 +160,7 @@ struct FairDecodingTests {
         let coder = coder { $0.idleTime = 0 }
         let pool = coder.pool(for: Data())
         _ = await IsolationHarness.decode("picture", coder)
-        #expect(await comes { pool.counts == (0, 0) && coder.pool(for: Data()) !== pool })
+        #expect(await becomes { pool.counts == (0, 0) && coder.pool(for: Data()) !== pool })
     }
 
     @Test func `Workers that decode for one policy never decode for another`() async throws {

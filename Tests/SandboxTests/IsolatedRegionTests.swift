@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -175,13 +176,13 @@ struct IsolatedRegionTests {
             let workers = hazards.workers
             #expect(!workers.isEmpty)
             for worker in workers { kill(worker, SIGKILL) }
-            while !hazards.workers.isEmpty { await Task.yield() }
+            #expect(await becomes { hazards.workers.isEmpty })
         }
         #expect(try await theirs?.read(rect, level: 0).bitmap.pixels == wanted)
         let workers = hazards.workers.count
         theirs = nil
         // The pool keeps the one that read the header.
-        while hazards.workers.count >= workers { await Task.yield() }
+        #expect(await becomes { hazards.workers.count < workers })
     }
 
     @Test func `A cancelled read ends, and later ones are served`() async throws {

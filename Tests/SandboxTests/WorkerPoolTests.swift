@@ -50,12 +50,7 @@ struct WorkerPoolTests {
     private func settle(_ pool: WorkerPool, _ condition: @escaping @Sendable ((all: Int, idle: Int)) -> Bool) async
         -> Bool
     {
-        let deadline = ContinuousClock.now + .seconds(20)
-        while !condition(pool.counts) {
-            if ContinuousClock.now > deadline { return false }
-            await Task.yield()
-        }
-        return true
+        await becomes { condition(pool.counts) }
     }
 
     @Test func `A worker is reused, and ends when it has been idle for long`() async throws {

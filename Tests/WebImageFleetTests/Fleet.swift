@@ -1,5 +1,6 @@
 import Foundation
 import LoadingTestSupport
+import ModelTestSupport
 import TestSupport
 import Testing
 import WebImage
@@ -108,12 +109,5 @@ extension RedisServer {
 
 /// Asks until it is so, at most 20 seconds.
 func waitUntil(_ condition: () async -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(20)
-    while await !condition() {
-        guard ContinuousClock.now < end else {
-            Issue.record("it did not become true")
-            return
-        }
-        await Task.yield()
-    }
+    if await !becomes(condition) { Issue.record("it did not become true") }
 }

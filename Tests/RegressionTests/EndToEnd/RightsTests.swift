@@ -117,7 +117,7 @@ import WebImage
         harness.downloader.isSuspended = true
         let url = harness.server.url("/a@2x.png")
         async let waiting = harness.manager.result(with: url)
-        while harness.downloader.currentDownloadCount == 0 { await Task.yield() }
+        #expect(await becomes { harness.downloader.currentDownloadCount > 0 })
         harness.downloader.setValue("Bearer ben", forHTTPHeaderField: "Authorization")
         harness.downloader.isSuspended = false
         #expect(try await waiting.image.pixelWidth == 5)

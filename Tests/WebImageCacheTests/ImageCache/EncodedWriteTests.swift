@@ -36,10 +36,8 @@ import Testing
         #expect(await gate.arrivals())
         // One is being written, the others wait in encoded form.
         let bytes = 19 * FakeCoder.data().count
-        let deadline = ContinuousClock.now + .seconds(30)
-        while cache.writes.withLock({ $0.waitingCost }) != bytes, ContinuousClock.now < deadline { await Task.yield() }
+        #expect(await becomes { cache.writes.withLock { $0.waitingCost } == bytes })
         #expect(coder.encodeCount == 20)
-        #expect(cache.writes.withLock { $0.waitingCost } == bytes)
         #expect(cache.diskEntry(forKey: "7")?.data == FakeCoder.data())
         #expect(coder.encodeCount == 20, "a reader gets the bytes that are there")
         gate.open()

@@ -177,8 +177,7 @@ import Testing
                 }
             }
             #expect(harness.operation.isFinished)
-            let deadline = ContinuousClock.now + .seconds(20)
-            while !log.withLock({ $0.last?.isEnd ?? false }), ContinuousClock.now < deadline { await Task.yield() }
+            #expect(await becomes { log.withLock { $0.last?.isEnd ?? false } })
             let deliveries = log.withLock { $0 }
             #expect(deliveries.filter(\.isEnd).count == 1 && deliveries.last?.isEnd == true)
         }

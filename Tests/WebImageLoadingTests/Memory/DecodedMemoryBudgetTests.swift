@@ -468,11 +468,10 @@ private final class Shelf: PixelHolder {
         }
         let ended = await done.value { $0 >= 320 ? true : nil }
         #expect(ended == true && most.withLock { $0 } <= 4 << 20)
-        let deadline = ContinuousClock.now + .seconds(20)
-        while budget.usage.inFlightByteCount + budget.usage.heldByteCount + budget.usage.waitingCount > 0,
-            ContinuousClock.now < deadline
-        { await Task.yield() }
-        #expect(budget.usage.inFlightByteCount == 0 && budget.usage.heldByteCount == 0)
+        let isReturned = await becomes {
+            budget.usage.inFlightByteCount == 0 && budget.usage.heldByteCount == 0 && budget.usage.waitingCount == 0
+        }
+        #expect(isReturned)
     }
 }
 

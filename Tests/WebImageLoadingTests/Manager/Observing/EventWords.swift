@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LoadingTestSupport
+import ModelTestSupport
 import WebImageLoading
 
 extension WebImageLoadEvent.Kind {
@@ -46,12 +47,7 @@ extension LoadRecording {
     /// Returns whether all observed loads end within seconds: a load has ended for its manager a moment before its
     /// observers are notified.
     func becomesOver() async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(20)
-        while Set(events.map(\.loadID)).count > ends.values.count(where: { $0 > 0 }) {
-            if ContinuousClock.now > deadline { return false }
-            await Task.yield()
-        }
-        return true
+        await becomes { Set(events.map(\.loadID)).count == ends.values.count { $0 > 0 } }
     }
 
     /// Returns whether every load began with its start, ended once, had no events after that, and never went back in

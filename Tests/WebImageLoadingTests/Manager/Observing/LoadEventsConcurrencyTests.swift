@@ -55,6 +55,8 @@ import Testing
         }
         for outcome in outcomes { _ = await outcome.value() }
         #expect(await harness.manager.pipeline.becomesIdle())
+        // Another thread may be telling the observer of an earlier event of the load.
+        #expect(await becomes { tally.state.withLock { $0.ends.count == $0.times.count } })
         let state = tally.state.withLock { $0 }
         #expect(state.problems.isEmpty, "\(state.problems.prefix(5))")
         #expect(state.ends.count == count && state.ends.values.allSatisfy { $0 == 1 })
@@ -84,6 +86,8 @@ import Testing
         isOver.withLock { $0 = true }
         await stopped.wait(for: 1)
         #expect(await harness.manager.pipeline.becomesIdle())
+        // Another thread may be telling the observer of an earlier event of the load.
+        #expect(await becomes { tally.state.withLock { $0.ends.count == $0.times.count } })
         let state = tally.state.withLock { $0 }
         #expect(state.problems.isEmpty, "\(state.problems.prefix(5))")
         #expect(state.ends.count == state.times.count && state.ends.values.allSatisfy { $0 == 1 })

@@ -54,7 +54,7 @@ import Testing
         #expect(ends.withLock { $0.allSatisfy(\.isCancelled) })
         #expect(prefetcher.runningCount == 0 && prefetcher.waitingCount == 0)
         // A list that is just being started sees the cancellation when that is done.
-        while !loads.allSatisfy(\.isCancelled) { await Task.yield() }
+        #expect(await becomes { loads.allSatisfy(\.isCancelled) })
     }
 
     @Test(arguments: ["new", "old"])

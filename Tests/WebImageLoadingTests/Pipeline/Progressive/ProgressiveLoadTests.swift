@@ -36,12 +36,7 @@ import Testing
 
         /// Returns whether nobody waits for previews within seconds.
         func becomesUnwatched() async -> Bool {
-            let deadline = ContinuousClock.now + .seconds(20)
-            while fakes.manager.pipeline.partialTakerCount > 0 {
-                if ContinuousClock.now > deadline { return false }
-                await Task.yield()
-            }
-            return true
+            await becomes { fakes.manager.pipeline.partialTakerCount == 0 }
         }
     }
 
