@@ -15,7 +15,7 @@ protocol WorkGraphNode: AnyObject, Sendable {
     static func takes(_ value: Value, _ receiver: Receiver) -> Bool
     /// Returns whether a finished node of this key stays available with its output while nodes that depend on it run.
     static func keeps(_ output: Output, of key: Key) -> Bool
-    /// Returns whether kept output is no longer available to others once a node that depends on it has ended with `result`.
+    /// Returns whether a dependent node that ends with `result` has used up kept output: later subscribers then need newer output.
     static func isUsedUp(_ output: Output, by result: Output) -> Bool
     /// Returns a note about the origin of kept output, sent to late subscribers after the note that they joined; nil for none.
     static func summary(of output: Output, after note: Note) -> Note?
