@@ -35,14 +35,12 @@ package final class FakeLoader: ImageLoading {
         package func setPriority(_ priority: LoadPriority) { state.withLock { $0.priority = priority } }
 
         /// Returns whether it gets this priority within seconds: the thread that starts a load forwards later changes.
-        package func becomes(_ priority: LoadPriority) async -> Bool { await becomes { $0.priority == priority } }
+        package func becomes(_ priority: LoadPriority) async -> Bool {
+            await ModelTestSupport.becomes { self.priority == priority }
+        }
 
         /// Returns whether it is cancelled within seconds.
-        package func becomesCancelled() async -> Bool { await becomes { $0.isCancelled } }
-
-        private func becomes(_ condition: (Load) -> Bool) async -> Bool {
-            await ModelTestSupport.becomes { condition(self) }
-        }
+        package func becomesCancelled() async -> Bool { await ModelTestSupport.becomes { isCancelled } }
 
         package func report(_ received: Int64, of expected: Int64) {
             progress(LoadProgress(receivedByteCount: received, expectedByteCount: expected))

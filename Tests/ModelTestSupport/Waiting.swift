@@ -19,7 +19,7 @@ extension Latch {
 
 /// The pauses of a task that waits for what nothing signals: at first it only lets others go first, then it leaves the processor to them for a
 /// millisecond at a time.
-package struct Backoff {
+package struct Polling {
     private var count = 0
 
     package init() {}
@@ -42,14 +42,14 @@ package func wait(
     column: Int = #column,
     isolation: isolated (any Actor)? = #isolation
 ) async {
-    var backoff = Backoff()
+    var polling = Polling()
     while condition() {
         if Task.isCancelled {
             let place = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
             Issue.record("cancelled while it was still so", sourceLocation: place)
             return
         }
-        await backoff.pause()
+        await polling.pause()
     }
 }
 
@@ -68,10 +68,10 @@ package func becomes(
     _ condition: () async -> Bool
 ) async -> Bool {
     let deadline = ContinuousClock.now + .seconds(seconds)
-    var backoff = Backoff()
+    var polling = Polling()
     while await !condition() {
         if ContinuousClock.now > deadline { return false }
-        await backoff.pause()
+        await polling.pause()
     }
     return true
 }

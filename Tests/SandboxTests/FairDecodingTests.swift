@@ -47,10 +47,10 @@ struct FairDecodingTests {
         let before = ended.withLock { $0 }
         // A worker that was just started has another name until it runs its program.
         let end = Task {
-            var backoff = Backoff()
+            var polling = Polling()
             while !Task.isCancelled {
                 for worker in hazards.workers { kill(worker, SIGKILL) }
-                await backoff.pause()
+                await polling.pause()
             }
         }
         for decode in hung { #expect(await decode.value != nil) }
