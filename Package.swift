@@ -544,7 +544,7 @@ if let names = Context.environment["WEBIMAGE_TARGETS"] {
 if let names = Context.environment["WEBIMAGE_OPTIMIZED"] {
     let optimized = names.split(separator: " ").map(String.init)
     for target in package.targets where target.type != .system {
-        if target.path?.hasPrefix("Sources/CLibraries/") == true {
+        if target.path?.hasPrefix("Sources/CLibraries/") == true || target.name == "CTestSupport" {
             target.cSettings = (target.cSettings ?? []) + [.unsafeFlags(["-O2"])]
             target.cxxSettings = (target.cxxSettings ?? []) + [.unsafeFlags(["-O2"])]
         } else {

@@ -28,7 +28,10 @@ extension RowBuffer {
 
     private func isOfColor(_ color: [UInt8], _ columns: Range<Int>, _ rows: Range<Int>) -> Bool {
         rows.allSatisfy { row in
-            columns.allSatisfy { memcmp(pixel($0, row), color, color.count) == 0 }
+            let first = pixel(columns.lowerBound, row)
+            // All pixels are equal if each equals the one before it.
+            return memcmp(first, color, color.count) == 0
+                && memcmp(first, first + color.count, (columns.count - 1) * color.count) == 0
         }
     }
 }

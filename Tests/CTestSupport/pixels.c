@@ -37,6 +37,13 @@ void ctest_rgb_to_bgra(const uint8_t *rgb, uint8_t *bgra, size_t count) {
     }
 }
 
+int ctest_have_alpha(const uint8_t *pixels, size_t count, uint8_t alpha) {
+    for (size_t i = 0; i < count; i++) {
+        if (pixels[4 * i + 3] != alpha) return 0;
+    }
+    return 1;
+}
+
 uint32_t ctest_crc32(uint32_t crc, const uint8_t *bytes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         crc ^= bytes[i];

@@ -59,8 +59,10 @@ import WebImage
     func `A crop of an image that is too large to be decoded reads only what it needs`(_ format: String) async throws {
         let file = "gray." + format
         let name = String(file.prefix { $0 != "[" })
+        // Copies of a small picture are made in a fifth of the time.
         for words in [
-            ["grey", file, "17000", "16000", "--uchar"], ["crop", name, "wanted.png", "15500", "15500", "90", "70"],
+            ["eye", "small.v", "251", "241", "--uchar"], ["replicate", "small.v", file, "68", "67"],
+            ["crop", name, "wanted.png", "15500", "15500", "90", "70"],
         ] {
             let vips = try await ProgramRun.run("/usr/bin/vips", words, directory: harness.directory.path)
             #expect(vips.status == 0, "\(vips.errors)")

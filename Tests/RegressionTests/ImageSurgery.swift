@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ModelTestSupport
 import TestSupport
 import WebImage
 
@@ -9,7 +10,7 @@ enum ImageSurgery {
     /// The same image with `count` bytes of other data before its pixels, as cameras and editors leave them there.
     static func withPreamble(_ data: Data, count: Int) -> Data {
         let bytes = [UInt8](data)
-        let filling = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        let filling = pattern(count)
         switch bytes.prefix(4) {
         case [0xFF, 0xD8, 0xFF, bytes[3]]: return insert(jpegSegments(filling), into: bytes, at: 2)
         case [0x89, 0x50, 0x4E, 0x47]: return insert(pngChunk("teXt", filling), into: bytes, at: 33)

@@ -1,3 +1,4 @@
+import CTestSupport
 package import FoundationEssentials
 import Glibc
 package import WebImageModel
@@ -90,8 +91,7 @@ extension Image {
 
     /// Returns whether all pixels of a row have this alpha.
     package func hasRow(_ row: Int, ofAlpha alpha: UInt8) -> Bool {
-        let pixels = bitmap.mutableRow(row).assumingMemoryBound(to: UInt8.self)
-        return (0..<pixelWidth).allSatisfy { pixels[4 * $0 + 3] == alpha }
+        ctest_have_alpha(bitmap.mutableRow(row).assumingMemoryBound(to: UInt8.self), pixelWidth, alpha) != 0
     }
 
     /// Rows from the top without a transparent pixel.

@@ -12,7 +12,7 @@ struct S3ClientTests {
     @Test(arguments: ["path", "virtual"])
     func `Objects are written, read, read in part and deleted, in both styles`(style: String) async throws {
         let client = try await S3Server.shared.value.client(style: style)
-        let value = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+        let value = Data(pattern(300_000))
         #expect(await client.result("GET", "a") == .failure(.refused(.absent)))
         #expect(await client.result("PUT", "a", value) == .success(Data()))
         #expect(await client.result("GET", "a") == .success(value))

@@ -40,7 +40,7 @@ struct TLSTests {
         let server = try await server(certificates)
         let client = try client(server, host: host, certificates.clientFiles())
         for count in [0, 1, 70_000, 3_000_000] {
-            let value = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+            let value = Data(pattern(count))
             #expect(await client.reply(RedisCommand("SET", "a").with(value)) == .success(.status("OK")))
             #expect(await client.reply("GET", "a") == .success(.bytes(value)))
         }

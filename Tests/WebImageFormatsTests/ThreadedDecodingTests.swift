@@ -20,8 +20,17 @@ struct ThreadedDecodingTests {
     static let kinds = Kind.allCases.filter { $0 != .heic || ImageCodersManager.allInProcess().canEncode(to: .heic) }
     private let coder = ImageCodersManager.allInProcess()
 
-    /// Returns a file of waves with noise.
+    private static let files = Lock<[Kind: Data]>([:])
+
+    /// Returns a file of waves with noise, which takes long to make.
     static func file(_ kind: Kind) throws -> Data {
+        if let made = files.withLock({ $0[kind] }) { return made }
+        let made = try makeFile(kind)
+        files.withLock { $0[kind] = made }
+        return made
+    }
+
+    private static func makeFile(_ kind: Kind) throws -> Data {
         let format: ImageFormat
         switch kind {
         case .avif: format = .avif

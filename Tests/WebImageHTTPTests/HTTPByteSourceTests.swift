@@ -50,11 +50,7 @@ import Testing
     }
 
     /// A megabyte and a half that begins like MP4.
-    private static let film: Data = {
-        var data = Data([0, 0, 0, 16] + Array("ftypisom".utf8) + [0, 0, 0, 0])
-        data.append(contentsOf: (data.count..<1_500_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
-        return data
-    }()
+    private static let film = Data([0, 0, 0, 16] + Array("ftypisom".utf8) + [0, 0, 0, 0] + pattern(1_499_984))
 
     private func source(
         _ server: Server,

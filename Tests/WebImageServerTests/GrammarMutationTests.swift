@@ -79,6 +79,18 @@ import WebImage
         #expect(accepted > TestEffort.rounds(10_000))
     }
 
+    @Test func `A text is found where it begins first, also after beginnings of it`() {
+        var generator = SeededGenerator(seed: 34)
+        func bytes(_ counts: ClosedRange<Int>) -> [UInt8] {
+            (0..<Int.random(in: counts, using: &generator)).map { _ in UInt8.random(in: 0...1, using: &generator) }
+        }
+        for _ in 0..<1000 {
+            let (text, bytes) = (bytes(0...4), bytes(0...20)[...].dropFirst(2))
+            let wanted = bytes.indices.first { !text.isEmpty && bytes[$0...].starts(with: text) }
+            #expect(URLBytes.firstIndex(of: text, in: bytes) == wanted)
+        }
+    }
+
     @Test func `A path written from options is read as the same options`() throws {
         let grammar = try ImgproxyGrammar(ImgproxyGrammar.Configuration())
         var generator = SeededGenerator(seed: 33)

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Splits and decodes the bytes of URLs. All functions take time proportional to the number of bytes.
 enum URLBytes {
     /// Returns the parts between separators; at least one, which may be empty.
@@ -20,14 +22,17 @@ enum URLBytes {
 
     /// Returns where a text that is not empty occurs first.
     static func firstIndex(of text: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
-        guard let first = text.first else { return nil }
-        var rest = bytes
-        while let index = rest.firstIndex(of: first) {
-            rest = rest[index...]
-            if rest.starts(with: text) { return index }
-            rest = rest.dropFirst()
+        bytes.withUnsafeBytes { buffer in
+            guard let first = text.first, let base = buffer.baseAddress else { return nil }
+            var offset = 0
+            while offset + text.count <= buffer.count,
+                let found = memchr(base + offset, Int32(first), buffer.count - text.count + 1 - offset)
+            {
+                if memcmp(found, text, text.count) == 0 { return bytes.startIndex + (UnsafeRawPointer(found) - base) }
+                offset = UnsafeRawPointer(found) - base + 1
+            }
+            return nil
         }
-        return nil
     }
 
     /// Returns bytes in which each occurrence of a text is replaced by a byte.

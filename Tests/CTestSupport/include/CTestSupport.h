@@ -94,5 +94,8 @@ struct ctest_difference ctest_compare_pixels(
 /// Converts pixels, with alpha 255.
 void ctest_rgb_to_bgra(const uint8_t *rgb, uint8_t *bgra, size_t count);
 
+/// Whether all of some BGRA pixels have this alpha.
+int ctest_have_alpha(const uint8_t *pixels, size_t count, uint8_t alpha);
+
 /// Continues a checksum of PNG, which begins and ends inverted.
 uint32_t ctest_crc32(uint32_t crc, const uint8_t *bytes, size_t count);

@@ -50,12 +50,12 @@ enum Hazards {
         }
     }
 
-    /// Like careless code: the allocation is not checked.
+    /// Like careless code: the allocation is not checked. What counts is how much it is, not how much of it is written.
     private static func allocate(_ byteCount: Int) {
         let step = 64 << 20
         for _ in 0..<byteCount / step {
             let block = malloc(step)
-            memset(block ?? UnsafeMutableRawPointer(bitPattern: 8)!, 1, step)
+            memset(block ?? UnsafeMutableRawPointer(bitPattern: 8)!, 1, 4096)
         }
     }
 

@@ -259,7 +259,7 @@ import Testing
     @Test func `A reader keeps the data it has read when the file is truncated`() {
         for mapped in [false, true] {
             let cache = DiskCache.make(directory) { $0.mapsDiskData = mapped }
-            let data = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
+            let data = Data(pattern(300_000))
             cache.store(data, forKey: key)
             let read = cache.data(forKey: key)
             // The library's own replacing and removing never change the bytes of a file.

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 4095, 4096, 65_535, 65_536, 1_000_000]) func `Data of any length is read back`(count: Int) {
-        let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 ^ ($0 >> 8)) })
+        let data = Data(pattern(count))
         for mapped in [false, true] {
             let cache = make { $0.mapsDiskData = mapped }
             cache.store(data, forKey: key)
