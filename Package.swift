@@ -439,7 +439,8 @@ if hasGTK {
         .testTarget(
             name: "WebImageGTKTests",
             dependencies: testDependencies(["WebImage"]) + [
-                "WebImageGTK", "CWebImageGTK4", "CGTKTestSupport", "ModelTestSupport", "TestSupport", "ViewSnippets",
+                "WebImageGTK", "CWebImageGTK4", "CGTKTestSupport", "CTestSupport", "ModelTestSupport", "TestSupport",
+                "ViewSnippets",
                 "webimage-gallery",
             ],
             exclude: ["Snippets"],

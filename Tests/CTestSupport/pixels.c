@@ -44,6 +44,25 @@ int ctest_have_alpha(const uint8_t *pixels, size_t count, uint8_t alpha) {
     return 1;
 }
 
+long ctest_count_unlike(const uint8_t *pixels, size_t count, const uint8_t *colour) {
+    long result = 0;
+    for (size_t i = 0; i < count; i++) {
+        int is_unlike = 0;
+        for (size_t c = 0; c < 4; c++) { is_unlike |= abs(pixels[4 * i + c] - colour[c]) > 1; }
+        result += is_unlike;
+    }
+    return result;
+}
+
+long ctest_worst_difference(const uint8_t *first, const uint8_t *second, size_t count) {
+    int worst = 0;
+    for (size_t i = 0; i < count; i++) {
+        int difference = abs(first[i] - second[i]);
+        if (difference > worst) { worst = difference; }
+    }
+    return worst;
+}
+
 uint32_t ctest_crc32(uint32_t crc, const uint8_t *bytes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         crc ^= bytes[i];

@@ -97,5 +97,11 @@ void ctest_rgb_to_bgra(const uint8_t *rgb, uint8_t *bgra, size_t count);
 /// Whether all of some BGRA pixels have this alpha.
 int ctest_have_alpha(const uint8_t *pixels, size_t count, uint8_t alpha);
 
+/// The number of pixels of four bytes of which one differs from that of a colour by more than 1.
+long ctest_count_unlike(const uint8_t *pixels, size_t count, const uint8_t *colour);
+
+/// The largest difference of two bytes in the same place.
+long ctest_worst_difference(const uint8_t *first, const uint8_t *second, size_t count);
+
 /// Continues a checksum of PNG, which begins and ends inverted.
 uint32_t ctest_crc32(uint32_t crc, const uint8_t *bytes, size_t count);

@@ -1,3 +1,4 @@
+import CTestSupport
 import CWebImageGTK4
 import ModelTestSupport
 import TestSupport
@@ -31,12 +32,12 @@ import WebImage
                 height: layer.height,
                 pixelFormat: .bgra8Premultiplied
             )
-            let plain = Self.color.prefix(3).reversed().map { UInt8(Int($0) * alpha / 255) } + [UInt8(alpha)]
+            let colors = Self.color.prefix(3).reversed().map { UInt8(Int($0) * alpha / 255) }
+            let plain = SIMD4(colors + [UInt8(alpha)])
             for y in 0..<layer.height {
-                let row = bitmap.mutableRow(y).bindMemory(to: UInt8.self, capacity: layer.width * 4)
+                let row = bitmap.mutableRow(y).bindMemory(to: SIMD4<UInt8>.self, capacity: layer.width)
                 for x in 0..<layer.width {
-                    let color = isUniform ? plain : [wave[x], wave[y], wave[x + y], 255]
-                    for channel in 0..<4 { row[x * 4 + channel] = color[channel] }
+                    row[x] = isUniform ? plain : SIMD4(wave[x], wave[y], wave[x + y], 255)
                 }
             }
             return bitmap
@@ -168,34 +169,25 @@ import WebImage
 extension Drawing {
     /// The number of pixels that do not have a colour, except those near the edges.
     fileprivate func differences(from color: [UInt8], except margin: Int = 0) -> Int {
-        let stored = [color[2], color[1], color[0], color[3]].map(Int.init)
-        var count = 0
-        bytes.withUnsafeBufferPointer { bytes in
-            for y in margin..<height - margin {
-                for start in stride(from: (y * width + margin) * 4, to: ((y + 1) * width - margin) * 4, by: 4) {
-                    var isClose = true
-                    for channel in 0..<4 where abs(Int(bytes[start + channel]) - stored[channel]) > 1 {
-                        isClose = false
-                    }
-                    if !isClose { count += 1 }
-                }
+        let stored = [color[2], color[1], color[0], color[3]]
+        return bytes.withUnsafeBufferPointer { bytes in
+            (margin..<height - margin).reduce(0) { count, y in
+                let row = bytes.extracting((y * width + margin) * 4..<((y + 1) * width - margin) * 4)
+                return count + ctest_count_unlike(row.baseAddress, row.count / 4, stored)
             }
         }
-        return count
     }
 
     /// The largest difference of a channel, except in the last row and column, which an image may cover in part.
     fileprivate func worstDifference(from other: Drawing) -> Int {
-        var worst = 0
         bytes.withUnsafeBufferPointer { first in
             other.bytes.withUnsafeBufferPointer { second in
-                for y in 0..<height - 1 {
-                    for index in y * width * 4..<((y + 1) * width - 1) * 4 {
-                        worst = max(worst, abs(Int(first[index]) - Int(second[index])))
-                    }
+                (0..<height - 1).reduce(0) { worst, y in
+                    let row = y * width * 4..<((y + 1) * width - 1) * 4
+                    let (ours, theirs) = (first.extracting(row), second.extracting(row))
+                    return max(worst, ctest_worst_difference(ours.baseAddress, theirs.baseAddress, row.count))
                 }
             }
         }
-        return worst
     }
 }
