@@ -61,7 +61,7 @@ import WebImage
         let name = String(file.prefix { $0 != "[" })
         // Copies of a small picture are made in a fifth of the time.
         for words in [
-            ["eye", "small.v", "251", "241", "--uchar"], ["replicate", "small.v", file, "68", "67"],
+            ["grey", "small.v", "251", "241", "--uchar"], ["replicate", "small.v", file, "68", "67"],
             ["crop", name, "wanted.png", "15500", "15500", "90", "70"],
         ] {
             let vips = try await ProgramRun.run("/usr/bin/vips", words, directory: harness.directory.path)

@@ -25,7 +25,7 @@ struct FleetLoadTests {
         // On a busy machine, no reply might come within the usual timeout.
         let timeout = Self.count == nil ? 0.2 : 0.02
         // Without a pause between loads, both processors would be busy all the time.
-        let pause = Self.count == nil ? 0.05 : 0
+        let pause = Self.count == nil ? 0.03 : 0
         let load = try FleetLoad(storePorts: [proxy.port, proxy.port], timeout: timeout, pause: pause)
         let total = Self.count ?? TestEffort.rounds(100_000)
         let seconds = Self.count == nil ? 8.0 / (TestEffort.rounds(4) == 4 ? 1 : 4) : 600

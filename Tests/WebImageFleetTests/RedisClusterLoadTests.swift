@@ -22,7 +22,7 @@ struct RedisClusterLoadTests {
         // The timeout that the guide recommends.
         let cluster = try await RedisCluster(replicas: 3, nodeTimeout: 2000)
         let ports = cluster.servers.prefix(3).map(\.port)
-        let (timeout, pause) = Self.isExact ? (0.02, 0.004) : (1, 0.05)
+        let (timeout, pause) = Self.isExact ? (0.02, 0.004) : (1, 0.03)
         let load = try FleetLoad(storePorts: ports, timeout: timeout, pause: pause)
         defer { load.stop() }
         let workers = Task { await load.run(workers: 6) }
