@@ -80,15 +80,18 @@ final class GalleryBench {
         await frames()
     }
 
-    /// Moves the pointer to a place in a widget.
-    func point(at widget: Widget, _ x: Double, _ y: Double) async throws {
-        let place = try place(x, y, of: widget)
+    /// Moves the pointer to a place in a widget, which may be the middle.
+    func point(at widget: Widget, _ x: Double? = nil, _ y: Double? = nil) async throws {
+        // A text that has changed may yet move the widget.
+        await frames()
+        let (width, height) = (gtk_widget_get_width(widget), gtk_widget_get_height(widget))
+        let place = try place(x ?? Double(width) / 2, y ?? Double(height) / 2, of: widget)
         try await input(["mousemove", "--window", "\(try surfaceNumber())", "\(Int(place.x))", "\(Int(place.y))"])
         await frames()
     }
 
     func click(_ widget: Widget) async throws {
-        try await point(at: widget, Double(gtk_widget_get_width(widget)) / 2, Double(gtk_widget_get_height(widget)) / 2)
+        try await point(at: widget)
         try await input(["click", "1"])
         await frames()
     }
