@@ -440,8 +440,7 @@ if hasGTK {
             name: "WebImageGTKTests",
             dependencies: testDependencies(["WebImage"]) + [
                 "WebImageGTK", "CWebImageGTK4", "CGTKTestSupport", "CTestSupport", "ModelTestSupport", "TestSupport",
-                "ViewSnippets",
-                "webimage-gallery",
+                "ViewSnippets", "webimage-gallery",
             ],
             exclude: ["Snippets"],
             swiftSettings: swiftSettings

@@ -104,8 +104,9 @@ require_swift() {
     # What the manifest says, and the tests (names in words, tests of exits) need.
     local needed="Swift 6.2 or newer is needed" version
     command -v swift >/dev/null || die "no swift on the PATH: $needed, from https://www.swift.org/install/linux/"
-    version="$(swift --version 2>/dev/null | grep -oE 'Swift version [0-9]+(\.[0-9]+)*' | sed -n 1p || true)"
+    # Without -frontend it would leave a folder where TMPDIR says.
+    version="$(swift -frontend -version 2>/dev/null | grep -oE 'Swift version [0-9]+(\.[0-9]+)*' | sed -n 1p || true)"
     version="${version#Swift version }"
-    [ -n "$version" ] || die "'swift --version' does not say which version it is: $needed"
+    [ -n "$version" ] || die "'swift -frontend -version' does not say which version it is: $needed"
     [ "$(printf '6.2\n%s\n' "$version" | sort -V | sed -n 1p)" = 6.2 ] || die "Swift $version is too old: $needed"
 }

@@ -11,7 +11,7 @@ import Testing
 
     init() async throws {
         try await ProgramRun.writeScript(
-            "case \"$*\" in --version) echo 'Swift version 6.3.1' ;; *--show-bin-path) echo \"${0%/*}\" ;; esac",
+            "case \"$*\" in '-frontend -version') echo 'Swift version 6.3.1' ;; *--show-bin-path) echo \"${0%/*}\" ;; esac",
             to: directory.path("swift")
         )
         let generate = "case \"$*\" in '--generate commands') printf '%s' \"$COMMANDS\" ;; *) echo \"$*\" ;; esac"

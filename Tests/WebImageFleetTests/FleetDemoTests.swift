@@ -24,7 +24,7 @@ struct FleetDemoTests {
     /// The arguments of `env`, with which the demo is started.
     private func command(programs: String) async throws -> [String] {
         let swift =
-            "case \"$*\" in --version) echo 'Swift version 6.3.1' ;; *--show-bin-path) echo '\(programs)' ;; esac"
+            "case \"$*\" in '-frontend -version') echo 'Swift version 6.3.1' ;; *--show-bin-path) echo '\(programs)' ;; esac"
         let stubs = [("swift", swift), ("dpkg-query", "printf installed"), ("apt-get", "exit 1")]
         for (name, script) in stubs { try await ProgramRun.writeScript(script, to: directory.path(name)) }
         let demo = Fixtures.path("../../Scripts/demo")
