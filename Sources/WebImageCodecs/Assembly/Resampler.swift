@@ -3,7 +3,7 @@ import CPixels
 /// Resizes images row by row: it reads rows from the top and emits each result row as soon as it is complete.
 ///
 /// Uses Lanczos-3 or a box filter, in floating point (a narrow box filter in bytes: ``runArea(band:into:read:emit:)``). Source rows are first added up to
-/// result rows, then each sum is filtered along the row. Memory is a window of rows: of up to forty source rows if a result row is made of few, else
+/// result rows, then each sum is filtered along the row. Memory is a window of rows: of up to 32 source rows if a result row is made of few, else
 /// of about fifteen sums with sixteen bits a sample, whatever the size of the image. (libzimg was measured and rejected: it reads wide images in several
 /// passes, which a decoder cannot provide, and building its graph costs more than resizing a thumbnail.)
 package struct Resampler {

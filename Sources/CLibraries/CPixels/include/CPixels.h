@@ -58,8 +58,9 @@ void cpixels_to_float(const uint8_t *rows, ptrdiff_t bytes_per_row, size_t row_c
 /// The absolute weights of all rows that go into a sum must add up to less than 2.
 void cpixels_accumulate(int16_t *sums, const float *samples, const float weights[4], size_t count, bool clear);
 
-/// The number of rows that `cpixels_sum_rows` can add.
-enum { cpixels_most_summed_rows = 28 };
+/// The number of rows that `cpixels_sum_rows` can add. More rows would take much more memory than sums that are added
+/// to, four rows at a time.
+enum { cpixels_most_summed_rows = 20 };
 
 /// Rows of bytes, one after the other; row n is at the place n modulo `count`. Each can be read up to the next multiple of 64 bytes.
 struct cpixels_ring {
