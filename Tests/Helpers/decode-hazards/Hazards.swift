@@ -50,7 +50,7 @@ enum Hazards {
         }
     }
 
-    /// Like careless code: the allocation is not checked. What counts is how much it is, not how much of it is written.
+    /// Like careless code: the allocation is not checked.
     private static func allocate(_ byteCount: Int) {
         let step = 64 << 20
         for _ in 0..<byteCount / step {
