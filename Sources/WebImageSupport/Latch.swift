@@ -11,8 +11,10 @@ package final class Latch: Sendable {
     }
 
     /// Blocks the thread until the event is signalled.
+    @available(*, noasync)
     package func wait() { isOpen.wait { $0 ? () : nil } }
 
     /// Blocks the thread until the event is signalled, at most that many seconds. Returns whether it was.
+    @available(*, noasync)
     package func wait(seconds: Double) -> Bool { isOpen.wait(seconds: seconds) { $0 ? true : nil } ?? false }
 }
