@@ -12,6 +12,7 @@ private struct Bench {
     let queue = WorkQueue(stepped: "test")
     let budget: DecodedMemoryBudget
     let log = Lock<[String]>([])
+    let kept = Lock<[MemoryReservation]>([])
 
     init(_ byteLimit: Int, policy: DecodedMemoryBudget.Policy = .reject) {
         budget = DecodedMemoryBudget(isProcessWide: false, queue: queue)
@@ -22,13 +23,8 @@ private struct Bench {
     var seen: [String] { log.withLock { $0 } }
 
     /// Requests bytes; granted reservations are kept in `kept` until the test releases them.
-    func ask(
-        _ bytes: Int,
-        _ name: String,
-        _ kept: Lock<[MemoryReservation]>,
-        priority: LoadPriority = .normal
-    ) -> any RunningWork {
-        queue.submit(cost: .bytes(bytes), of: budget, priority: priority) { [log, budget] result in
+    func ask(_ bytes: Int, _ name: String, priority: LoadPriority = .normal) -> any RunningWork {
+        queue.submit(cost: .bytes(bytes), of: budget, priority: priority) { [log, kept, budget] result in
             switch result {
             case .success:
                 log.withLock { $0.append("in \(name)") }
@@ -57,10 +53,9 @@ private final class Shelf: PixelHolder {
 
     @Test func `A budget is unlimited until it has a limit`() throws {
         let bench = Bench(0)
-        let kept = Lock<[MemoryReservation]>([])
-        _ = bench.ask(.max, "a", kept)
+        _ = bench.ask(.max, "a")
         bench.queue.runAll()
-        #expect(bench.seen == ["in a"] && kept.withLock { $0.isEmpty })
+        #expect(bench.seen == ["in a"] && bench.kept.withLock { $0.isEmpty })
         bench.budget.hold(try image(100))
         #expect(bench.budget.usage == DecodedMemoryBudget.Usage())
         #expect(!DecodedMemoryBudget.shared.isOn && WebImageManager().memoryBudget === DecodedMemoryBudget.shared)
@@ -68,33 +63,30 @@ private final class Shelf: PixelHolder {
 
     @Test func `A waiting job holds no thread, and runs when another one ends`() {
         let bench = Bench(1 << 20)
-        let kept = Lock<[MemoryReservation]>([])
-        _ = bench.ask(800 << 10, "a", kept)
-        _ = bench.ask(500 << 10, "b", kept)
+        _ = bench.ask(800 << 10, "a")
+        _ = bench.ask(500 << 10, "b")
         bench.queue.runAll()
         #expect(bench.seen == ["in a"] && bench.budget.usage.waitingCount == 1 && bench.queue.waitingCount == 0)
-        kept.withLock { $0.removeFirst() }.end()
+        bench.kept.withLock { $0.removeFirst() }.end()
         bench.queue.runAll()
         #expect(bench.seen == ["in a", "in b"] && bench.budget.usage.inFlightByteCount == 500 << 10)
     }
 
     @Test func `A dropped reservation is returned`() {
         let bench = Bench(1 << 20)
-        let kept = Lock<[MemoryReservation]>([])
-        _ = bench.ask(800 << 10, "a", kept)
-        _ = bench.ask(500 << 10, "b", kept)
+        _ = bench.ask(800 << 10, "a")
+        _ = bench.ask(500 << 10, "b")
         bench.queue.runAll()
-        kept.withLock { $0 = [] }
+        bench.kept.withLock { $0 = [] }
         bench.queue.runAll()
         #expect(bench.seen == ["in a", "in b"])
     }
 
     @Test func `A job cancelled while waiting never runs, and the next one is admitted`() {
         let bench = Bench(1 << 20)
-        let kept = Lock<[MemoryReservation]>([])
-        _ = bench.ask(600 << 10, "a", kept)
-        let second = bench.ask(900 << 10, "b", kept)
-        _ = bench.ask(300 << 10, "c", kept)
+        _ = bench.ask(600 << 10, "a")
+        let second = bench.ask(900 << 10, "b")
+        _ = bench.ask(300 << 10, "c")
         bench.queue.runAll()
         #expect(bench.seen == ["in a"])
         second.cancel()
@@ -105,18 +97,17 @@ private final class Shelf: PixelHolder {
 
     @Test func `Prefetches wait behind visible images, until they become visible themselves`() {
         let bench = Bench(1 << 20)
-        let kept = Lock<[MemoryReservation]>([])
-        _ = bench.ask(1 << 20, "first", kept)
-        let low = bench.ask(1 << 20, "low", kept, priority: .low)
-        _ = bench.ask(1 << 20, "normal", kept)
+        _ = bench.ask(1 << 20, "first")
+        let low = bench.ask(1 << 20, "low", priority: .low)
+        _ = bench.ask(1 << 20, "normal")
         bench.queue.runAll()
-        kept.withLock { $0 = [] }
+        bench.kept.withLock { $0 = [] }
         bench.queue.runAll()
         #expect(bench.seen == ["in first", "in normal"])
-        _ = bench.ask(1 << 20, "later", kept)
+        _ = bench.ask(1 << 20, "later")
         low.setPriority(.high)
         bench.queue.runAll()
-        kept.withLock { $0 = [] }
+        bench.kept.withLock { $0 = [] }
         bench.queue.runAll()
         #expect(bench.seen == ["in first", "in normal", "in low"])
     }
@@ -137,11 +128,10 @@ private final class Shelf: PixelHolder {
 
     @Test func `A decode's actual cost replaces its reservation`() throws {
         let bench = Bench(1 << 20)
-        let kept = Lock<[MemoryReservation]>([])
-        _ = bench.ask(900 << 10, "a", kept)
+        _ = bench.ask(900 << 10, "a")
         bench.queue.runAll()
         let image = try image(100)
-        let first = kept.withLock { $0.removeFirst() }
+        let first = bench.kept.withLock { $0.removeFirst() }
         first.hold(image)
         first.end()
         let usage = bench.budget.usage
@@ -164,13 +154,12 @@ private final class Shelf: PixelHolder {
             bench.budget.hold(image)
             cache.storeToMemory(image, forKey: "\(number)")
         }
-        let kept = Lock<[MemoryReservation]>([])
-        _ = bench.ask(700 << 10, "a", kept)
+        _ = bench.ask(700 << 10, "a")
         bench.queue.runAll()
         #expect(bench.seen == ["in a"])
         #expect(bench.budget.usage.heldByteCount <= 324 << 10 && bench.budget.usage.heldByteCount >= 160_000)
-        _ = bench.ask(400 << 10, "b", kept)
-        kept.withLock { $0 = [] }
+        _ = bench.ask(400 << 10, "b")
+        bench.kept.withLock { $0 = [] }
         bench.queue.runAll()
         #expect(bench.seen == ["in a", "in b"])
         withExtendedLifetime(shown) {}
@@ -181,16 +170,15 @@ private final class Shelf: PixelHolder {
         var shelf: Shelf? = Shelf(try (0..<5).map { _ in try image(180) })
         for image in shelf?.images.withLock({ $0 }) ?? [] { bench.budget.hold(image) }
         if let shelf { bench.budget.attach(shelf) }
-        let kept = Lock<[MemoryReservation]>([])
-        _ = bench.ask(700 << 10, "a", kept)
+        _ = bench.ask(700 << 10, "a")
         bench.queue.runAll()
         #expect(bench.seen == ["in a"] && shelf?.images.withLock { $0.count } == 2)
         weak let former = shelf
         shelf = nil
         #expect(former == nil && bench.budget.usage.heldByteCount == 0)
-        _ = bench.ask(400 << 10, "b", kept)
+        _ = bench.ask(400 << 10, "b")
         bench.queue.runAll()
-        kept.withLock { $0 = [] }
+        bench.kept.withLock { $0 = [] }
         bench.queue.runAll()
         #expect(bench.seen == ["in a", "in b"])
     }
@@ -206,8 +194,7 @@ private final class Shelf: PixelHolder {
             cache.memoryCache.setImage(image, forKey: "\(number)", cost: 0)
         }
         #expect(bench.budget.usage.heldByteCount >= 600_000)
-        let kept = Lock<[MemoryReservation]>([])
-        _ = bench.ask(900 << 10, "a", kept)
+        _ = bench.ask(900 << 10, "a")
         bench.queue.runAll()
         #expect(bench.seen == ["in a"] && bench.budget.usage.heldByteCount == 0)
     }
@@ -216,8 +203,7 @@ private final class Shelf: PixelHolder {
         let bench = Bench(1 << 20)
         let held = try image(400)
         bench.budget.hold(held)
-        let kept = Lock<[MemoryReservation]>([])
-        _ = bench.ask(600 << 10, "a", kept)
+        _ = bench.ask(600 << 10, "a")
         bench.queue.runAll()
         #expect(bench.seen == ["out a \(600 << 10)"])
         let error = WebImageError.memoryBudgetExceeded(allowed: 1, required: 2)
@@ -347,10 +333,9 @@ private final class Shelf: PixelHolder {
 
     @Test func `A reservation for an image also covers its derived image, once`() throws {
         let bench = Bench(1 << 20)
-        let kept = Lock<[MemoryReservation]>([])
-        _ = bench.ask(900 << 10, "a", kept)
+        _ = bench.ask(900 << 10, "a")
         bench.queue.runAll()
-        let first = try #require(kept.withLock { $0.popLast() })
+        let first = try #require(bench.kept.withLock { $0.popLast() })
         let picture = try image(200)
         first.hold(picture, keeping: 320_000)
         #expect(bench.budget.usage.inFlightByteCount == 320_000)
@@ -422,7 +407,6 @@ private final class Shelf: PixelHolder {
 
     @Test func `An incremental decode releases its memory when another job needs it`() throws {
         let bench = Bench(1 << 20)
-        let kept = Lock<[MemoryReservation]>([])
         let room = Lock<ProvisionalReservation?>(nil)
         // In a separate function, which releases the reservation.
         func begin() {
@@ -435,7 +419,7 @@ private final class Shelf: PixelHolder {
         #expect(bench.budget.usage.inFlightByteCount == 900 << 10)
         let refused = bench.budget.now(900 << 10, mayShrink: false, evicts: false)
         if case .refused = refused {} else { Issue.record("previews do not drive others out") }
-        _ = bench.ask(600 << 10, "a", kept)
+        _ = bench.ask(600 << 10, "a")
         bench.queue.runAll()
         #expect(bench.seen == ["in a"])
     }
