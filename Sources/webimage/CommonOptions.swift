@@ -197,8 +197,6 @@ struct Session: Sendable {
     let manager: WebImageManager
     /// Nil with `--no-cache`.
     let cache: ImageCache?
-    /// Nil without `--remote-cache`.
-    private let tiers: TieredImageCache?
     let common: CommonOptions
 
     init(_ common: CommonOptions) {
@@ -209,7 +207,6 @@ struct Session: Sendable {
         let tiers = common.remoteStore.flatMap { store in
             cache.map { TieredImageCache(local: $0, remote: store, patience: 10) }
         }
-        self.tiers = tiers
         let used: (any ImageCaching)? = tiers ?? cache
         manager = common.makeManager(used ?? NullCache.shared)
         manager.decoding = common.decoding
@@ -236,11 +233,12 @@ struct Session: Sendable {
         return context
     }
 
-    /// Waits until everything is on disk, including background refreshes of stale images.
+    /// Waits until everything is on disk and in the remote store, including background refreshes of stale images, and until interrupted
+    /// downloads that are complete now have been removed.
     func close() async {
         await manager.finishRefreshes()
         await cache?.flush()
-        await tiers?.flush()
+        await CacheRegistry.shared.flushWriters()
     }
 }
 

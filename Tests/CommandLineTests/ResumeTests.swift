@@ -47,9 +47,14 @@ import Testing
         try fixtureBytes("JPEG/baseline-420.jpg") + [UInt8](repeating: 0x2A, count: 60_000)
     }
 
-    private func expectRest(_ server: LoopbackServer, _ image: [UInt8]) async throws {
+    private func expectRest(
+        _ server: LoopbackServer,
+        _ image: [UInt8],
+        environment: [String: String] = [:]
+    ) async throws {
         let url = server.url("/a.jpg").absoluteString
-        let run = try await harness.run("get", url, "-o", "a.jpg", "--cache-dir", harness.cache)
+        let get = ["get", url, "-o", "a.jpg", "--cache-dir", harness.cache]
+        let run = try await harness.run(get, environment: environment)
         #expect(run.status == 0, "\(run.errors)")
         let written = try Data(contentsOf: URL(filePath: harness.directory.path("a.jpg")))
         #expect([UInt8](written) == image)
@@ -77,7 +82,9 @@ import Testing
         #expect(isWritten)
         program.kill()
         #expect(await program.wait() == 128 + SIGKILL)
-        try await expectRest(server, image)
+        // The program ends only when they are removed, however slow the disk is.
+        let slow = FaultPlan(.delay, 300_000, calls: [.unlink, .rename], numbers: 1 ... .max)
+        try await expectRest(server, image, environment: slow.environment(directory: parts))
         #expect(Self.entries(of: parts).isEmpty)
     }
 

@@ -1,6 +1,6 @@
-/// A cache whose entries are also written elsewhere than to the disk.
+/// Writes and removals beside those of a disk cache's own queue, for example to a remote store.
 package protocol PendingWrites: AnyObject, Sendable {
-    /// Calls `completion` when all that is on the disk has been written there, or cannot be.
+    /// Calls `completion` when all that was requested so far has been written or removed, or cannot be.
     func flush(completion: @escaping @Sendable () -> Void)
 }
 
@@ -29,13 +29,20 @@ package final class CacheRegistry: Sendable {
         }
     }
 
-    /// Adds a cache that also writes elsewhere; it is removed when it is deallocated.
+    /// Adds a writer; it is removed when it is deallocated.
     package func add(_ writer: any PendingWrites) {
         state.withLock { state in
             state.writers.removeAll { $0() == nil }
             state.writers.append { [weak writer] in writer }
         }
     }
+
+    /// Waits for the pending writes of all writers, without a time limit. Those of disk caches have their own `flush()`, which goes before.
+    package func flushWriters() async {
+        for writer in writers { await awaitCompletion { writer.flush(completion: $0) } }
+    }
+
+    private var writers: [any PendingWrites] { state.withLock { $0.writers.compactMap { $0() } } }
 
     package var upkeeps: [CacheMaintenance] { state.withLock { $0.entries.compactMap { $0() } } }
 
@@ -56,7 +63,7 @@ package final class CacheRegistry: Sendable {
         let upkeeps = upkeeps
         var isDone = true
         for upkeep in upkeeps { isDone = upkeep.waitUntilWritten(within: left()) && isDone }
-        let flushes = state.withLock { $0.writers.compactMap { $0() } }.map { writer in
+        let flushes = writers.map { writer in
             let latch = Latch()
             writer.flush { latch.open() }
             return latch

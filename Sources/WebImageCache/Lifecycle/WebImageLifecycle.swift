@@ -4,8 +4,8 @@ public import Glibc
 /// Notifies all ``ImageCache`` objects of the program of lifecycle events. The library does not call these methods by itself; the
 /// handlers, once installed, call only ``willTerminate(within:)``.
 public enum WebImageLifecycle {
-    /// Flushes pending writes of all caches, also those to shared stores, when the program is about to end, then removes expired entries in those whose
-    /// configuration enables it. Blocks the thread.
+    /// Flushes pending writes of all caches, also those to shared stores, and of interrupted downloads, when the program is about to end,
+    /// then removes expired entries in those caches whose configuration enables it. Blocks the thread.
     ///
     /// Writes that are not done in time are lost, but no entry is torn: an entry is complete or missing. Idempotent: only the first
     /// call has an effect; others wait for it, within their time limit.

@@ -151,9 +151,7 @@ import WebImage
 
     /// Waits until the store has finished its jobs.
     private func flush(_ downloader: WebImageDownloader) async {
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            guard let store = downloader.core.partials as? PartialDownloads else { return continuation.resume() }
-            store.queue.submit { continuation.resume() }
-        }
+        guard let store = downloader.core.partials as? PartialDownloads else { return }
+        await awaitCompletion { store.flush(completion: $0) }
     }
 }

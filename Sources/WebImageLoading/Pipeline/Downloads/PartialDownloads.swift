@@ -4,7 +4,7 @@ import FoundationEssentials
 ///
 /// The disk is accessed only on ``queue``. Once the directory has been read, lookups of missing parts need no disk access, so
 /// downloads without a stored part do not wait.
-final class PartialDownloads: PartialBodyStore {
+final class PartialDownloads: PartialBodyStore, PendingWrites {
     /// The limits of size and age.
     struct Limits: Sendable, Hashable {
         /// The maximum bytes of all files together.
@@ -48,6 +48,7 @@ final class PartialDownloads: PartialBodyStore {
         self.calls = calls
         self.queue = queue ?? Self.sharedQueue
         state = Lock(State(limits: limits))
+        CacheRegistry.shared.add(self)
     }
 
     /// Returns the store for a config. An existing one stays if its directory does.
@@ -104,8 +105,10 @@ final class PartialDownloads: PartialBodyStore {
 
     func save(_ part: PartialDownload, completion: (@Sendable () -> Void)? = nil) {
         post(part, part.head.key)
-        if let completion { queue.submit(completion) }
+        if let completion { flush(completion: completion) }
     }
+
+    func flush(completion: @escaping @Sendable () -> Void) { queue.submit(completion) }
 
     func remove(_ key: PartialKey) { post(nil, key) }
 
